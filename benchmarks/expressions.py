@@ -34,10 +34,15 @@ from test_expressions import DOMAIN, HOSTILE, core, plain, row_of, run, same  # 
 
 import discreto as dp  # noqa: E402
 from discreto.core import aggregate  # noqa: E402
-from discreto.core.bound import bind  # noqa: E402
 from discreto.core.expressions.kinds import Real  # noqa: E402
 from discreto.core.maps import Categories, Values  # noqa: E402
-from discreto.core.query import Block, Everyone, Ones, Sum  # noqa: E402
+from discreto.core.query import (  # noqa: E402
+    Block,
+    Everyone,
+    Ones,
+    Sum,
+    bind,
+)
 from discreto.data.frames import open_frame  # noqa: E402
 from discreto.data.sql import Untranslated  # noqa: E402
 from discreto.data.sql.columns import Columns  # noqa: E402
@@ -247,7 +252,7 @@ def table_of(rows: list[tuple[Any, ...]]) -> pa.Table:
 def columns_of(source: Any, several: list[Any]) -> list[list[Any]]:
     """The values of expressions as an engine finds them, in the order of rows."""
     frame = open_frame(source, PLACED)
-    rows = Columns(frame._backend, frame._frame, PLACED, tuple(PLACED))
+    rows = Columns(frame.backend, frame._frame, PLACED, tuple(PLACED))
     rows.open(tuple(PLACED))
     named = tuple(core.Named(f"new{i}", e) for i, e in enumerate(several))
     views = [n for n in named if _has_bounds(n.expression)]
@@ -256,8 +261,8 @@ def columns_of(source: Any, several: list[Any]) -> list[list[Any]]:
     for one in views:
         value, absent = rows._made[one.name]
         picked |= {one.name: value, f"{one.name}_absent": absent}
-    plan = frame._backend.prepare(rows.frame.select(**picked))
-    found = frame._backend.collect(plan)
+    plan = frame.backend.prepare(rows.frame.select(**picked))
+    found = frame.backend.collect(plan)
     order = np.argsort(found["place"])
     out = []
     for one in views:

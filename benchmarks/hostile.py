@@ -23,9 +23,8 @@ from discreto.federated import FederatedAveraging, GraphLearning
 from discreto.federated.batch_simulation import BatchEngine
 from discreto.federated.federation import drive
 from discreto.federated.model import to_columns
-from discreto.federated.reference import excess, pooled
 from discreto.federated.rounds import MomentsRequest, Reply
-from discreto.federated.simulation import _batch
+from discreto.federated.simulation import _batch, excess, pooled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))
 from silos import LINEAR, columns, parts

@@ -32,7 +32,8 @@ from pathlib import Path
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.core.ledger.store import Store
+from discreto.core.ledger import sqlite
+from discreto.core.ledger.sqlite import SqliteStore
 from discreto.errors import BudgetError
 
 UNIT = Fraction(1, 1000)
@@ -106,7 +107,7 @@ def in_child(work: Callable[[], None]) -> int:
 def write_releases(folder: Path, name: str, keyed: int, plant: str) -> None:
     """Release counts until the budget is used up; note each one once it is public."""
     if plant == "lazy":
-        Store._transaction = lazy_transaction  # type: ignore[method-assign]
+        SqliteStore._transaction = lazy_transaction  # type: ignore[method-assign]
     ledger = open_ledger(folder, plant)
     table = dp.Table({"age": [40, 50, 60]}, DOMAIN, ledger.analyst(name), name="people")
     log = folder / f"releases-{name}"
@@ -137,12 +138,12 @@ def open_ledger(folder: Path, plant: str) -> dp.Ledger:
 
 
 @contextmanager
-def lazy_transaction(self: Store, begin: str) -> Iterator[sqlite3.Connection]:
+def lazy_transaction(self: SqliteStore, begin: str) -> Iterator[sqlite3.Connection]:
     """The planted bug: only every fifth charge is committed before its release."""
     with self._lock:
         db = self._connection()
         if not db.in_transaction:
-            db.execute("BEGIN IMMEDIATE")
+            sqlite._execute(db, "BEGIN IMMEDIATE", self.path, 30)
         yield db
         self.lazy = getattr(self, "lazy", 0) + 1  # type: ignore[attr-defined]
         if self.lazy % 5 == 0:  # type: ignore[attr-defined]

@@ -32,11 +32,10 @@ import streams
 import discreto as dp
 from discreto import models
 from discreto.core import compiled
-from discreto.core.bound import bind
 from discreto.core.maps import Block, Categories, Everyone, Partition, Values
-from discreto.core.query import Ones, Sum
+from discreto.core.query import Ones, Sum, bind
 from discreto.data.engines import LocalEngine
-from discreto.data.engines.task_text import write_question
+from discreto.data.engines.executor import write_question
 from discreto.data.frames import open_frame
 
 PRODUCTS = Values((*streams.NUMBERS, "t"), 15, "centre", True)

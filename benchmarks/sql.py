@@ -26,7 +26,6 @@ from typing import Any
 import duckdb
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.expressions import (
     Col,
     IsIn,
@@ -46,7 +45,7 @@ from discreto.core.maps import (
     Scaled,
     Values,
 )
-from discreto.core.query import Sum
+from discreto.core.query import Sum, bind
 from discreto.data.engines import DatabaseEngine, LocalEngine
 from discreto.data.frames import open_frame
 from discreto.models import GradientBoostingRegressor

@@ -69,9 +69,8 @@ def ours(folder: str, what: str) -> Callable[[], Any]:
     """The question or the fit, over streams."""
     import discreto as dp
     from discreto import models
-    from discreto.core.bound import bind
     from discreto.core.maps import Block, Categories, Everyone, Partition, Values
-    from discreto.core.query import Ones, Sum
+    from discreto.core.query import Ones, Sum, bind
     from discreto.data.engines import LocalEngine
     from discreto.data.frames import open_frame
 

@@ -1,8 +1,8 @@
 """Keeps ``src/discreto/translations``: collects texts, adds new ones, compiles.
 
-``tr("...")`` and ``mark("...")`` in the source are what is collected. A new text gets
-an empty translation in every ``.po`` file, which a test refuses; fill it in and run
-this again, so that the ``.mo`` files that the package reads are made anew.
+``tr("...")`` and ``mark("...")`` in the source and in templates are collected. A new
+text gets an empty translation in every ``.po`` file, which a test refuses. Fill it in
+and run this again, so that the ``.mo`` files that the package reads are made anew.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment, nodes
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "discreto"
 FOLDER = SOURCE / "translations"
@@ -43,9 +44,24 @@ def marked(source: str) -> list[str]:
     ]
 
 
+def marked_in_template(source: str) -> list[str]:
+    """The texts in ``tr(...)`` of a template of pages."""
+    tree = Environment(autoescape=True).parse(source)
+    return [
+        call.args[0].value
+        for call in tree.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Name)
+        and call.node.name == "tr"
+        and isinstance(call.args[0], nodes.Const)
+    ]
+
+
 def extracted() -> dict[str, str]:
     """Every marked text, and a file that it is in."""
     found: dict[str, str] = {}
+    for path in sorted((SOURCE / "report").rglob("*.html")):
+        for message in marked_in_template(path.read_text(encoding="utf-8")):
+            found.setdefault(message, str(path.relative_to(SOURCE)))
     for path in sorted(SOURCE.rglob("*.py")):
         for message in marked(path.read_text(encoding="utf-8")):
             found.setdefault(message, str(path.relative_to(SOURCE)))

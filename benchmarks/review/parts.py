@@ -39,7 +39,7 @@ def parts_of(*, quick: bool) -> list[Part]:
     """The four parts, whole or in little."""
     mutants = ["benchmarks/mutants", "--narrow", "--jobs", "2"]
     messages = "1000" if quick else "100000"
-    brute = BRUTE if quick else ("tests/properties", "tests/unit/core/test_filter.py")
+    brute = BRUTE if quick else ("tests/properties", "tests/unit/core/test_budget.py")
     return [
         Part(
             "brute",

@@ -17,7 +17,7 @@ import numpy as np
 import discreto as dp
 from discreto import models, stats
 from discreto.core import gate
-from discreto.core.field_types import forms_of, is_part
+from discreto.core.validation import forms_of, is_part
 from discreto.testing import simulate
 
 CLAIMS = Path(__file__).resolve().parents[1] / "proofs" / "index.md"

@@ -6,8 +6,8 @@ import types
 from fractions import Fraction
 from typing import Any, Literal, Union, get_args, get_origin
 
-from discreto.core.field_types import forms_of
 from discreto.core.maps import KINDS
+from discreto.core.validation import forms_of
 
 PLAIN = {
     int: {"type": "integer"},

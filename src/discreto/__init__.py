@@ -33,8 +33,8 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
     from discreto.release.release import Release
     from discreto.session import plan
     from discreto.table.expressions import col, if_else, lit
-    from discreto.table.history_columns import lag, rolling_mean
     from discreto.table.table import Table
+    from discreto.table.views import lag, rolling_mean
     from discreto.text import meaning
 
 __version__ = "0.3.0"
@@ -77,10 +77,10 @@ _NAMES = {
     "col": "discreto.table.expressions",
     "connect": "discreto.client",
     "if_else": "discreto.table.expressions",
-    "lag": "discreto.table.history_columns",
+    "lag": "discreto.table.views",
     "lit": "discreto.table.expressions",
     "record_check": "discreto.data.frames.owner_check",
-    "rolling_mean": "discreto.table.history_columns",
+    "rolling_mean": "discreto.table.views",
 }
 
 __all__ = [

@@ -9,12 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from discreto.client_json import (
-    release_from,
-    releases_from,
-    sendable,
-    without_nones,
-)
 from discreto.core.charge import Charger, Event, Receipt
 from discreto.core.cost import Amount, Cost
 from discreto.core.documents import read_json
@@ -110,7 +104,7 @@ class Remote:
         self._trouble = httpx.HTTPError
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """One request; refusals are raised as the errors that they are.
+        """Return one request; refusals are raised as the errors that they are.
 
         Parameters
         ----------
@@ -134,11 +128,11 @@ class Remote:
         return data
 
     def tables(self) -> list[str]:
-        """The names of the tables that you may ask about."""
+        """Return the names of the tables that you may ask about."""
         return [one["name"] for one in self.call("GET", "/tables")]
 
     def table(self, name: str) -> RemoteTable:
-        """A table of the service.
+        """Return a table of the service.
 
         Parameters
         ----------
@@ -148,12 +142,12 @@ class Remote:
         return RemoteTable(self, name)
 
     def history(self) -> list[dict[str, Any]]:
-        """What you asked so far, newest first."""
+        """Return your questions so far, newest first."""
         out: list[dict[str, Any]] = self.call("GET", "/history")
         return out
 
     def requests(self) -> list[dict[str, Any]]:
-        """Your requests for approval: ``waiting``, ``approved`` or ``refused``."""
+        """Return your requests for approval, each waiting, approved or refused."""
         out: list[dict[str, Any]] = self.call("GET", "/requests")
         return out
 
@@ -187,7 +181,7 @@ class RemoteTable(Table):
         return out
 
     def left(self) -> dict[str, Any]:
-        """What may still be spent: by all, by you, on this table."""
+        """Return what may still be spent: by all, by you, on this table."""
         facts = self._remote.call("GET", f"/tables/{quote(self.name, safe='')}")
         return dict(facts["left"])
 
@@ -240,7 +234,7 @@ class RemoteTable(Table):
         """
         if split != "equal" or precision is not None:
             raise ParameterError("a service shares a cost equally: split='equal'.")
-        body = {"statistics": [without_nones(encode(one)) for one in several]}
+        body = {"statistics": [_without_nones(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         more = {"again": again} if again else {}
         data = self._call("ask", body | costs | more)
@@ -270,7 +264,7 @@ class RemoteTable(Table):
         dict
             ``id`` and ``status`` of the request; ``remote.requests()`` has decisions.
         """
-        body = {"statistics": [without_nones(encode(one)) for one in several]}
+        body = {"statistics": [_without_nones(encode(one)) for one in several]}
         costs = {"epsilon": str(epsilon), "delta": str(delta)}
         return self._call("requests", body | costs | {"comment": comment})
 
@@ -290,7 +284,7 @@ class RemoteTable(Table):
             if name not in _NOT_SENT and value is not None
         }
         body = {
-            "fit": {"model": type(model).__name__, "params": sendable(params)},
+            "fit": {"model": type(model).__name__, "params": _sendable(params)},
             "target": target,
             "epsilon": str(getattr(model, "epsilon", None)),
             "delta": str(getattr(model, "delta", 0)),
@@ -298,7 +292,7 @@ class RemoteTable(Table):
         return json.dumps(self._work(body)["model"])
 
     def _work(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a question that takes long."""
+        """Return the answer to a question that takes long."""
         job = self._call("jobs", body)
         while job["status"] in ("waiting", "running"):
             time.sleep(0.05)
@@ -327,7 +321,7 @@ class RemoteTable(Table):
         epsilons
             What a fit may cost, at most four.
         rows
-            How many rows the service makes up from the domain.
+            The number of synthetic rows that the service draws from the domain.
         columns
             Rows of your own instead, such as those of a synthetic table.
         seed
@@ -365,7 +359,7 @@ class RemoteTable(Table):
         return Evaluation(**releases_from(found["evaluation"]), on_these_rows=alone)
 
     def seen(self, step: Step) -> RemoteTable:
-        """A view, worked out by the service.
+        """Return a view, worked out by the service.
 
         Parameters
         ----------
@@ -378,7 +372,7 @@ class RemoteTable(Table):
         return out
 
     def gate(self, ledger: Charger | None = None) -> Gate:
-        """Refused: the gate to these rows is in the service.
+        """Refuse: the gate to these rows is in the service.
 
         Parameters
         ----------
@@ -412,4 +406,51 @@ class _Elsewhere:
         raise UnsafeError("a service keeps its own answers.")
 
     def fault(self, label: str) -> None:
-        """Nothing to shut: the ledger is in the service."""
+        """Do nothing: the ledger is in the service."""
+
+
+# Releases and questions as JSON data
+
+
+def release_from(data: dict[str, Any]) -> Release:
+    """Return the release that a service sent, with its receipt."""
+    numbers = ("value", "low", "high")
+    data = data | {name: _number(data[name]) for name in numbers}
+    release = Release.from_dict(data)
+    paid = data.get("receipt")
+    if paid is None:
+        return release
+    cost = Cost.from_dict(paid["cost"])
+    receipt = Receipt(int(paid["seq"]), str(paid["label"]), cost, str(paid["hash"]))
+    return release.paid(receipt, release.cost, release.neighbours)
+
+
+def releases_from(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the releases that a service sent, by name."""
+    return {name: release_from(one) for name, one in data.items()}
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    return float(value) if value in ("nan", "inf", "-inf") else value
+
+
+def _without_nones(data: Any) -> Any:
+    """Return a question without the parts that are None."""
+    if isinstance(data, dict):
+        return {
+            key: _without_nones(value)
+            for key, value in data.items()
+            if value is not None
+        }
+    return [_without_nones(one) for one in data] if isinstance(data, list) else data
+
+
+def _sendable(params: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's parameters as data, with settings only where they were set."""
+    out = dict(params)
+    if "settings" in out:
+        settings = vars(out["settings"])
+        out["settings"] = {k: v for k, v in settings.items() if v is not None}
+    return out

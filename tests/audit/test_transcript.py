@@ -308,7 +308,7 @@ def test_an_error_about_rows_is_seen():
 
 def test_rows_of_a_person_that_are_not_bounded_are_seen(monkeypatch):
     monkeypatch.setattr(
-        "discreto.core.contribution.PersonFrame._keep",
+        "discreto.core.people.PersonFrame._keep",
         lambda frame: np.ones(frame._frame.length(), dtype=bool),
     )
     domain = dp.Domain({"x": dp.Number(0, 1), "id": Opaque()}, person="id")

@@ -54,6 +54,13 @@ from discreto.core.maps import (
     Within,
 )
 from discreto.core.query import Sum
+from discreto.core.query_fold import by_query
+
+
+def found_by_query(frame: Any, bound: Any) -> Any:
+    """The sums that one query gives, after the core has compared its counts."""
+    return by_query([bound], frame.query(bound), frame)[0]
+
 
 WORDS = ["it's", 'a "b"', "é\n;--", "", "%s {}"]
 DOMAIN = dp.Domain(

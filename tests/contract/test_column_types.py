@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.maps import Block, Categories, Everyone, Values
-from discreto.core.query import Ones, Sum
+from discreto.core.query import Ones, Sum, bind
 from discreto.data.engines import DatabaseEngine
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError

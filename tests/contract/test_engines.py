@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 import discreto as dp
 from discreto.core import aggregate, compiled
-from discreto.core.bound import bind
 from discreto.core.maps import trees_numpy
-from discreto.core.query import Ints, Shape
+from discreto.core.query import Ints, Shape, bind
 from discreto.data.engines import DatabaseEngine, ExecutorEngine, LocalEngine, fold_all
 from discreto.data.frames import open_frame
 from discreto.data.sql import Untranslated
@@ -178,16 +177,16 @@ def test_what_should_be_translated_is(name: str) -> None:
 @pytest.mark.parametrize("shape", [Shape(2, 8, total=9), Shape(2, 8, square=65)])
 def test_norms_are_shrunk_in_queries(shape: Shape) -> None:
     """Whatever numbers come, those of a row keep to their norm, as in the core."""
-    from discreto.data.sql import features
     from discreto.data.sql.columns import Columns
+    from discreto.data.sql.sums import clamp
 
     line = [-9.0, -8.0, -7.5, -3.0, -0.5, 0.0, 2.5, 4.0, 6.49, 8.0, 12.0]
     pairs = [(x, y) for x in line for y in line]
     x, y = (list(side) for side in zip(*pairs, strict=True))
     domain = dp.Domain({"x": dp.Number(-20, 20), "y": dp.Number(-20, 20)})
     frame = open_frame(tables.to_polars(pa.table({"x": x, "y": y})), domain)
-    rows = Columns(frame._backend, frame._frame, domain, ("x", "y"))
-    numbers = features.clamp([rows.value("x"), rows.value("y")], shape, rows)
+    rows = Columns(frame.backend, frame._frame, domain, ("x", "y"))
+    numbers = clamp([rows.value("x"), rows.value("y")], shape, rows)
     names = rows.named(numbers)
     found = rows.frame.select(*names).collect().to_native().to_numpy().T
     assert np.array_equal(found, aggregate.clamp(np.array([x, y]), shape))
@@ -199,14 +198,14 @@ CHANGED = ["columns", "codes", "sums"]
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_wrong_translation_is_found(what: str, monkeypatch: Any) -> None:
     """The suite can fail: casts that round, or codes that start at one, are seen."""
-    from discreto.data.sql import cells, features, sums
+    from discreto.data.sql import cell_maps, sums
 
     if what == "columns":
-        real = features.real
-        monkeypatch.setattr(features, "real", lambda x: real(0.0 if x == 0.5 else x))
+        real = sums.real
+        monkeypatch.setattr(sums, "real", lambda x: real(0.0 if x == 0.5 else x))
     elif what == "codes":
-        whole = cells.whole
-        monkeypatch.setattr(cells, "whole", lambda x: whole(x + 1))
+        whole = cell_maps.whole
+        monkeypatch.setattr(cell_maps, "whole", lambda x: whole(x + 1))
     else:
         monkeypatch.setattr(sums, "terms_of", lambda *_: [])
     frame = open_frame(tables.to_polars(TABLE), DOMAIN)
@@ -214,7 +213,7 @@ def test_a_wrong_translation_is_found(what: str, monkeypatch: Any) -> None:
     for question in TRANSLATED.values():
         bound = bind(question, DOMAIN)
         try:
-            found = frame.query(bound).run()
+            found = tables.found_by_query(frame, bound)
         except ValueError:
             wrong += 1
             continue
@@ -265,5 +264,6 @@ def test_any_bounds_and_any_rows(
         ),
     )
     bound = bind(question, domain)
-    found = open_frame(tables.MAKERS[name](table), domain).query(bound).run()
+    frame = open_frame(tables.MAKERS[name](table), domain)
+    found = tables.found_by_query(frame, bound)
     assert same(found, fold_all(bound, open_frame(table, domain)))

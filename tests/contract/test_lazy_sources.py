@@ -160,7 +160,7 @@ def test_dates_that_python_does_not_know_are_read(postgresql_server: str) -> Non
             connection.execute("INSERT INTO calendars VALUES (%s, %s)", row)
         source = ibis.postgres.from_connection(connection).table("calendars")
         frame = open_frame(source, domain)
-        days, times = frame.column("d"), frame.copied(1 << 20).column("m")
+        days, times = frame.column("d"), frame.copied(1 << 20)[0].column("m")
     first, last = domain["d"].lower, domain["d"].upper
     clipped = np.sort(np.clip(days, first, last)[~np.isnan(days)])
     assert clipped.tolist() == [first, 10957, last]

@@ -16,8 +16,9 @@ from discreto import stats
 from discreto.core.expressions import Named, WithColumns
 from discreto.data.engines import DatabaseEngine
 from discreto.data.sql.backends import backend_of
-from discreto.data.sql.columns import MOST_STAGES, Columns
+from discreto.data.sql.columns import Columns
 from discreto.data.sql.expressions import apply_step
+from discreto.data.sql.stages import MOST_STAGES
 from discreto.errors import ParameterError
 from discreto.table.expression_text import parse
 from discreto.testing import simulate

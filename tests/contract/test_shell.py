@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import discreto as dp
 from discreto import models
+from discreto.cli import files
 from discreto.cli import fit as command
 from discreto.data.frames import open_frame
 from discreto.errors import ParameterError
@@ -50,7 +51,7 @@ def quiet(monkeypatch):
     def use(noise=False):
         book = simulate(3, noise=noise)
         book.epsilon, book.remaining = Fraction(9), lambda: 9.0
-        monkeypatch.setattr(command, "open_ledger_for", lambda *a, **k: book)
+        monkeypatch.setattr(files, "open_ledger_for", lambda *a, **k: book)
         return book
 
     return use

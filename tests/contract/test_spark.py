@@ -20,9 +20,8 @@ import pytest
 from engine_tables import DOMAIN, QUESTIONS, READ, TRANSLATED, hostile
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.maps import Block, Everyone, Values
-from discreto.core.query import Ones, Sum
+from discreto.core.query import Ones, Sum, bind
 from discreto.data.engines import DatabaseEngine, fold_all
 from discreto.data.frames import open_frame
 from discreto.data.sql import Untranslated
@@ -88,7 +87,7 @@ def same(first: list[Any], second: list[Any]) -> bool:
 @pytest.mark.parametrize("name", TRANSLATED)
 def test_hostile_rows_give_the_integers_of_numpy(hostile_rows: Any, name: str) -> None:
     bound = bind(QUESTIONS[name], DOMAIN)
-    found = open_frame(hostile_rows, DOMAIN).query(bound).run()
+    found = tables.found_by_query(open_frame(hostile_rows, DOMAIN), bound)
     assert same(found, fold_all(bound, open_frame(TABLE, DOMAIN)))
 
 
@@ -109,7 +108,7 @@ def test_ansi_mode_plays_no_role(spark: Any, hostile_rows: Any, ansi: str) -> No
     try:
         for name in ("numbers", "bins", "magnitudes"):
             bound = bind(QUESTIONS[name], DOMAIN)
-            found = open_frame(hostile_rows, DOMAIN).query(bound).run()
+            found = tables.found_by_query(open_frame(hostile_rows, DOMAIN), bound)
             assert same(found, fold_all(bound, open_frame(TABLE, DOMAIN))), name
     finally:
         spark.conf.set("spark.sql.ansi.enabled", before)
@@ -154,7 +153,7 @@ def test_days_that_python_does_not_know(spark: Any, form: str) -> None:
     middle = int((day - whole / 2) / (whole / 2) * 2**30 + 0.5) - 1
     assert abs(int(found[0][0, 0]) - (2 * last + 2 * first + middle)) <= 1
     if "timestamp'" not in form:  # times of a zone are read
-        assert same(found, frame.query(bound).run())
+        assert same(found, tables.found_by_query(frame, bound))
 
 
 def test_decimals_of_any_length_are_read(spark: Any) -> None:

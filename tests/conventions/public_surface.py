@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from discreto.text import wrong_calls
+
 MODULES = (
     "discreto",
     "discreto.audit",
@@ -54,7 +56,9 @@ def members(name: str, kind: type) -> Iterator[tuple[str, Any]]:
             member = member.fget
         elif isinstance(member, functools.cached_property):
             member = member.func
-        elif not inspect.isfunction(member):
+        elif isinstance(member, wrong_calls.Readable):
+            member = member.__wrapped__
+        if not inspect.isfunction(member):
             continue
         if ours(member):
             yield f"{name}.{part}", member

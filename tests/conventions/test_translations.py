@@ -45,6 +45,7 @@ ENGLISH = {
     # Errors in the words of the shell, and help: translated where they are shown.
     "error_words.py": None,
     "options.py": None,
+    "question_words.py": None,
     "__init__.py": None,
 }
 PROSE = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}|[a-z]{2,}: ")
@@ -126,6 +127,20 @@ def test_every_text_has_a_translation_with_the_same_names(language):
 def test_marked_texts_are_found_wherever_they_stand():
     source = "f\"{x}: {y or tr('none')}\"; mark('one ' 'two'); tr(name); words.tr('no')"
     assert sorted(catalogues.marked(source)) == ["none", "one two"]
+
+
+def test_marked_texts_of_templates_are_found():
+    source = "{{ tr('one ' 'two', x=1) }}{% call s(tr('a')) %}{{ t(x) }}{% endcall %}"
+    assert sorted(catalogues.marked_in_template(source)) == ["a", "one two"]
+
+
+def test_templates_of_pages_show_no_text_that_is_not_marked():
+    """Outside of ``{{ ... }}`` and ``{% ... %}`` there are elements only."""
+    for path in sorted((SOURCE / "report" / "templates").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"\{#.*?#\}|\{\{.*?\}\}|\{%.*?%\}", "", text, flags=re.S)
+        words = re.sub(r'<[^>]*>| class="\w+"', "", text)
+        assert not re.search(r"[A-Za-z]{2,}", words), (path.name, words.split())
 
 
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 19_600  # lower it with the count; the goal is 7,500
+MOST = 18_400  # lower it with the count; the target is 7,500
 
 
 def counter() -> Any:

@@ -21,8 +21,7 @@ import pytest
 
 import discreto as dp
 from discreto import models, stats
-from discreto.core.bound import bind
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.data.engines import ExecutorEngine, LocalEngine
 from discreto.data.frames import open_frame
 from discreto.data.frames.file_states import OpenedFiles

@@ -132,6 +132,43 @@ def test_malformed_and_slow_messages_keep_nobody_waiting(
         one.close()
 
 
+def test_silent_connections_do_not_stop_a_silo(
+    silos: dict[str, str], authority: Authority
+) -> None:
+    """64 connections without a handshake, and 40 that are silent after it."""
+    port = int(silos["north"].rpartition(":")[2])
+    coordinator = authority.issue("coordinator")
+    context = coordinator.context(server=False)
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(64)]
+    for _ in range(40):
+        plain = socket.create_connection(("127.0.0.1", port))
+        silent.append(context.wrap_socket(plain, server_hostname="127.0.0.1"))
+    channel = HttpsChannel(silos, coordinator, timeout=10)
+    assert channel.send({"north": messages.hello()})["north"]["kind"] == "silo"
+    # Who shows a certificate and says nothing is let go; see ``timeout`` of the server.
+    silent[-1].settimeout(60)
+    assert silent[-1].recv(1) == b""
+    for one in silent:
+        one.close()
+
+
+def test_a_message_that_is_too_long_is_refused(
+    silos: dict[str, str], authority: Authority
+) -> None:
+    port = int(silos["north"].rpartition(":")[2])
+    context = authority.issue("coordinator").context(server=False)
+    for head in (
+        f"content-length: {1 << 27}\r\n\r\n",
+        "transfer-encoding: chunked\r\n\r\n",
+    ):
+        with (
+            socket.create_connection(("127.0.0.1", port), timeout=60) as wire,
+            context.wrap_socket(wire, server_hostname="127.0.0.1") as secured,
+        ):
+            secured.sendall(f"POST /discreto HTTP/1.1\r\nhost: x\r\n{head}".encode())
+            assert secured.recv(4096).startswith(b"HTTP/1.1 400")
+
+
 def test_a_silo_that_is_away_is_left_out(
     silos: dict[str, str], authority: Authority
 ) -> None:

@@ -25,7 +25,7 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.core.ledger.database import CutShort
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.sqlite import SqliteStore
 from discreto.errors import BudgetError, LedgerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs fork and signals")
@@ -44,8 +44,8 @@ import discreto as dp
 dp.stats.count, dp.Table, dp.Ledger  # loaded once, before anything is forked
 from discreto.errors import BudgetError, LedgerError
 from discreto.core.cost import Cost
-from discreto.core.ledger.page import LedgerPage
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.transaction import LedgerTransaction
+from discreto.core.ledger.sqlite import SqliteStore
 
 DOMAIN = dp.Domain({"age": dp.Number(0, 120)})
 raw_write = os.write
@@ -226,7 +226,7 @@ def work(place, steps):
     global left
     left = steps
     if plant:
-        Store._transaction = late
+        SqliteStore._transaction = late
     ledger = dp.Ledger(
         place / "ledger", epsilon="0.3", analysts={"ana": "0.2"},
         anchor=None if plant else place / "anchor")
@@ -303,7 +303,7 @@ def trusting(self, name, cost, label):
     return self._account(name)[1] + cost
 
 if plant:
-    LedgerPage._after = trusting
+    LedgerTransaction._after = trusting
 
 def work(name):
     # Everybody may be the one who makes it.
@@ -789,12 +789,12 @@ def test_a_disk_that_fails_in_a_commit_is_asked_what_it_has(
     """SQLite may have rolled back by itself, or not: what is in the file counts."""
     ledger = dp.Ledger(path, epsilon=1)
 
-    def failing(self: Store, db: sqlite3.Connection) -> None:
+    def failing(self: SqliteStore, db: sqlite3.Connection) -> None:
         db.execute("COMMIT" if when == "after" else "ROLLBACK")
         monkeypatch.undo()
         raise CutShort(self.path, "disk I/O error")
 
-    monkeypatch.setattr(Store, "_commit", failing)
+    monkeypatch.setattr(SqliteStore, "_commit", failing)
     if when == "after":
         assert ledger.charge(TENTH, "a look").seq == 1
     else:
@@ -886,7 +886,7 @@ COPIED = """
 # A plain copy of an open SQLite file drops the locks of the process that made it.
 path, plant = Path(sys.argv[1]), sys.argv[2]
 if plant:
-    Store._check_files = lambda self: None
+    SqliteStore._check_files = lambda self: None
 ledger = dp.Ledger(path, epsilon=3)
 receipts = [ledger.charge(Cost.of("0.1"), "mine").hash]
 path.with_name("copy").write_bytes(path.read_bytes())
@@ -923,14 +923,14 @@ def test_the_copy_test_catches_a_ledger_that_does_not_look(path: Path) -> None:
 FORK = """
 path, plant = Path(sys.argv[1]), sys.argv[2]
 if plant:  # a store that only opens a new connection in the child
-    Store.pause = lambda self: self._lock.acquire()
+    SqliteStore.pause = lambda self: self._lock.acquire()
     def resume(self, *, child):
         self._lock.release()
         if child:
             self.inherited = self._db
             self._db, self._pid = None, os.getpid()
-    Store.resume = resume
-    Store._check_files = lambda self: None
+    SqliteStore.resume = resume
+    SqliteStore._check_files = lambda self: None
 ledger = dp.Ledger(path, epsilon=3)
 receipts = [ledger.charge(Cost.of("0.1"), "before").hash]
 ready, go, report = os.pipe(), os.pipe(), os.pipe()
@@ -1075,7 +1075,9 @@ def test_an_interrupted_charge_changes_nothing(
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreto.core.ledger.page.LedgerPage.append", interrupt)
+        patch.setattr(
+            "discreto.core.ledger.transaction.LedgerTransaction._append", interrupt
+        )
         with pytest.raises(stop):
             ledger.charge(TENTH, "x")
     assert not ledger.spent()

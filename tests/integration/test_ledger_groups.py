@@ -17,9 +17,9 @@ from postgres import Postgres
 import discreto as dp
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
-from discreto.core.ledger import groups, page
-from discreto.core.ledger.groups import Group, LedgerJob
-from discreto.core.ledger.page import LedgerPage, Needs
+from discreto.core.ledger import group_commit, transaction
+from discreto.core.ledger.group_commit import Group, LedgerJob
+from discreto.core.ledger.transaction import LedgerTransaction
 from discreto.errors import (
     BudgetError,
     KernelFault,
@@ -166,7 +166,7 @@ def test_a_failure_shuts_the_ledger_for_those_behind_it(path: str) -> None:
 def test_totals_are_written_in_the_middle_of_a_transaction(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "EVERY", 4)
+    monkeypatch.setattr(transaction, "EVERY", 4)
     ledger = dp.Ledger(path, epsilon=9)
     found = together(ledger, *[lambda: ledger.charge(TENTH, "x")] * 10)
     assert [one.seq for one in found] == [1, 2, 3, 5, 6, 7, 9, 10, 11, 13]
@@ -234,7 +234,7 @@ def test_threads_that_come_meanwhile_share_the_next_commit(path: str) -> None:
 def test_more_than_one_transaction_takes_are_done_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups, "MOST", 3)
+    monkeypatch.setattr(group_commit, "MOST", 3)
     ledger = dp.Ledger(tmp_path / "l", epsilon=9)
     commits, found = held(ledger, 8, lambda k: ledger.charge(TENTH, f"{k}"))
     assert (commits, sum(isinstance(one, Receipt) for one in found)) == (
@@ -274,7 +274,7 @@ def test_nobody_goes_on_when_a_transaction_fails(path: str, when: str) -> None:
 
 def test_an_interrupted_leader_lets_the_others_go_on(tmp_path: Path) -> None:
     group, order = Group(), list[str]()
-    job: LedgerJob[int] = LedgerJob(lambda page: 1)
+    job: LedgerJob[int] = LedgerJob(lambda now: 1)
 
     def interrupted(jobs: list[LedgerJob[Any]]) -> None:
         order.append("interrupted")
@@ -289,7 +289,7 @@ def test_an_interrupted_leader_lets_the_others_go_on(tmp_path: Path) -> None:
         group.run(job, interrupted)
     assert isinstance(job.error, LedgerError)
     group._leader = threading.get_ident()  # before it could step down
-    assert group.run(LedgerJob(lambda page: 2), commit) == 2
+    assert group.run(LedgerJob(lambda now: 2), commit) == 2
     assert order == ["interrupted", "done"]
 
 
@@ -299,7 +299,7 @@ def test_a_child_does_not_do_what_its_parent_was_asked(tmp_path: Path) -> None:
     """Charges that wait in the parent while it forks are the parent's."""
     ledger = dp.Ledger(tmp_path / "l", epsilon=9)
     job: LedgerJob[Any] = LedgerJob(
-        lambda page: page.append({"label": "theirs", "cost": {}})
+        lambda now: now._append({"label": "theirs", "cost": {}}, None)
     )
     ledger._group._waiting.append(job)
     ledger._group._leader = -1  # another thread
@@ -313,7 +313,7 @@ def test_a_child_does_not_do_what_its_parent_was_asked(tmp_path: Path) -> None:
     assert ledger._group._waiting == [job]
 
 
-def test_pages_read_what_they_need_once(path: str) -> None:
+def test_transactions_read_what_they_need_once(path: str) -> None:
     """However many charges share a transaction, it asks the database as often."""
     ledger = dp.Ledger(path, epsilon=9, analysts={f"a{k}": 1 for k in range(9)})
     ledger.charge(TENTH, "the first one adds up all entries before it")
@@ -353,13 +353,12 @@ class _Counting:
         return self._db.executemany(sql, rows)
 
 
-def test_a_page_is_not_changed_by_what_it_refuses(tmp_path: Path) -> None:
+def test_a_transaction_is_not_changed_by_what_it_refuses(tmp_path: Path) -> None:
     ledger = dp.Ledger(tmp_path / "l", epsilon=1, analysts={"ana": "0.05"})
     with ledger._store.writing() as db:
-        needs = [Needs(accounts=("", "ana"))]
-        one = LedgerPage(db, ledger._chain, ledger._meta, "l", needs)
+        one = LedgerTransaction(db, ledger._facts, ledger._known)
         content = {"label": "x", "cost": {}, "analyst": "ana", "event": {}}
-        before = dict(one._accounts)
+        before = dict(one.rows)
         with pytest.raises(BudgetError):
             one.enter(content, None, TENTH, ("", "ana"))
-        assert (one._accounts, one._changed, one._entries) == (before, {}, [])
+        assert (one.rows, one._changed, one._entries) == (before, {}, [])

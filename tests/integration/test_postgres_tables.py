@@ -14,7 +14,7 @@ from postgres import Postgres, programs
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.data.sql.backend import silence
+from discreto.data.sql.backends import silence
 from discreto.data.sql.ibis_backend import Ibis
 from discreto.errors import KernelFault, ParameterError
 

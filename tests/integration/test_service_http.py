@@ -19,9 +19,9 @@ from pyarrow import parquet
 from served import Served
 
 import discreto as dp
-from discreto.core.ledger.proof import check_proof
 from discreto.errors import BudgetError, DomainError, ParameterError, UnsafeError
 from discreto.models import KMeans, NaiveBayes
+from discreto.release.ledger_proof import check_proof
 from discreto.service.demo import write_demo
 
 MEAN = {"ask": "mean(age)", "epsilon": "0.01"}

@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po
 from browser import Browser, find_browser
 from served import Served
 
-from discreto.service.language import LANGUAGES
+from discreto.service.rendering import LANGUAGES
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 SOURCE = Path(__file__).parents[2] / "src" / "discreto" / "service"

@@ -11,8 +11,7 @@ import pytest
 
 import discreto as dp
 from discreto import models
-from discreto.core.budget import rho_of_pure
-from discreto.core.cost import Cost
+from discreto.core.cost import Cost, rho_of_pure
 from discreto.errors import BudgetError
 
 FILES = Path(__file__).with_name("files")

@@ -19,9 +19,8 @@ from functools import cache
 import numpy as np
 
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
-from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum
+from discreto.core.query import Batch, Choice, Floats, Ints, Shape, Sum, inside
 
 NAN, INF = math.nan, math.inf
 X, Y, Z = (

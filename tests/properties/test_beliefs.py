@@ -11,10 +11,16 @@ import pytest
 
 import discreto as dp
 from discreto.core import maps
-from discreto.core.beliefs import beliefs_of
-from discreto.core.lipschitz import CountScore
 from discreto.core.maps import Largest
-from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.query import (
+    Block,
+    Choice,
+    CountScore,
+    Everyone,
+    Ones,
+    Sum,
+    beliefs_of,
+)
 from discreto.errors import UnsafeError
 from discreto.models import GradientBoostingClassifier, KMeans
 from discreto.report import model_page

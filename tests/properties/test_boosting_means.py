@@ -7,14 +7,14 @@ import pytest
 from brute import ADD, REPLACE, TWICE, check_sum
 
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import KINDS
 from discreto.core.maps.leaf_means import LeafMean
 from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import Grid, Leaves, Tree
-from discreto.core.query import Derived
+from discreto.core.query import Derived, inside
 from discreto.core.query_json import decode, encode
+from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 
 GRID = Grid(("y", "d"), ((0.5,), ()))
@@ -169,7 +169,7 @@ def test_strangers_cannot_send_it():
 )
 def test_what_voids_the_bound_is_refused(gradients, ridge, cut):
     with pytest.raises(ParameterError):
-        LeafMean(gradients, ridge, cut)
+        check_parts(LeafMean(gradients, ridge, cut), ADD)
 
 
 def test_the_value_is_that_of_the_formula():

@@ -12,7 +12,6 @@ from brute import ADD, REPLACE, TWICE, neighbours, tables, to_batch, universe
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps.cells import Categories
 from discreto.core.maps.row_partition import HashParts, Parts, TallyWithin
 from discreto.core.maps.tree_gradients import Gradients
@@ -24,7 +23,8 @@ from discreto.core.maps.tree_splits import (
     candidates,
 )
 from discreto.core.maps.trees import Grid, Tree
-from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.core.query import Block, Choice, Ones, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import BudgetError, ParameterError
 from discreto.session.session import Session
 from discreto.testing import simulate
@@ -311,7 +311,7 @@ def test_parts_hold_all_rows_between_them():
 )
 def test_what_voids_a_bound_is_refused(make):
     with pytest.raises(ParameterError):
-        make()
+        check_parts(make(), ADD)
 
 
 def test_every_declared_category_has_a_child():

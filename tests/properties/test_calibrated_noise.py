@@ -12,7 +12,6 @@ from brute import ADD, REPLACE, TWICE, Raw, neighbours, tables, to_batch, univer
 from scipy import stats
 
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost, epsilon_for
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import Bins, Categories, Values
@@ -20,7 +19,7 @@ from discreto.core.noise.calibration import Noise, noises_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.gaussian import epsilon_of, fine_bits, log_tail
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind, inside
 from discreto.core.steps import steps_for
 from discreto.errors import ParameterError
 
@@ -87,7 +86,7 @@ def test_shares_add_up_to_one():
     for shares in ((1, 1), (THIRD, THIRD), (Fraction(2, 3), Fraction(2, 3))):
         blocks = tuple(Block(Ones(), share=Fraction(share)) for share in shares)
         with pytest.raises(ParameterError):
-            Sum(Everyone(), blocks)
+            bind(Sum(Everyone(), blocks), DOMAINS[0])
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=IDS)

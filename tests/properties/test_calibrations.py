@@ -16,14 +16,13 @@ import pytest
 from brute import ADD, REPLACE, X, Z, check_sum, movement
 
 from discreto.core import gate as module
-from discreto.core.bound import bind
 from discreto.core.charge import Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain, Number
 from discreto.core.gate import Noise
 from discreto.core.maps import Bernstein, Bins, Categories, Ranks, Values
 from discreto.core.noise.gaussian import delta_of
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.table.table import Table
 from discreto.testing import SimulationLedger, simulate
 

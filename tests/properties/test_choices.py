@@ -21,7 +21,6 @@ from brute import (
 )
 from scipy import integrate, special
 
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.gate import scale_for
 from discreto.core.maps import (
@@ -39,7 +38,8 @@ from discreto.core.maps import (
     RowsInReach,
     Values,
 )
-from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum, bind
+from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 
 COUNT = (Block(Ones()),)
@@ -221,8 +221,8 @@ PAIRINGS = {
 
 @pytest.mark.parametrize("make", PAIRINGS.values(), ids=PAIRINGS)
 def test_a_score_refuses_a_tally_it_is_not_about(make):
-    with pytest.raises(ParameterError):
-        make()
+    with pytest.raises(ParameterError, match="not about"):
+        check_parts(make(), ADD)
 
 
 def test_the_checker_sees_what_such_a_choice_loses():

@@ -18,7 +18,6 @@ import pytest
 from brute import ADD, GAPS, REPLACE, TWICE, permute_and_flip
 from scipy import special
 
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Bins,
@@ -31,7 +30,7 @@ from discreto.core.maps import (
     RowsInReach,
 )
 from discreto.core.noise.calibration import scale_for
-from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.core.query import Block, Choice, Ones, Sum, bind
 
 ONES = (Block(Ones()),)
 

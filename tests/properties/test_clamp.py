@@ -14,7 +14,6 @@ from hypothesis.extra import numpy as hnp
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import CODE_LIMIT, GRAM_LIMIT, inside
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.maps import (
@@ -34,7 +33,18 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.maps.clusters import FuzzyPulls
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Shape, Sum
+from discreto.core.query import (
+    CODE_LIMIT,
+    GRAM_LIMIT,
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Shape,
+    Sum,
+    inside,
+)
 from discreto.testing import simulate
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -17,7 +17,6 @@ from test_row_locality import BATCH, BATCHES, DOMAIN, GRID, MAPS, ROWS, values_o
 
 import discreto as dp
 from discreto.core import aggregate, compiled
-from discreto.core.bound import bind, inside
 from discreto.core.maps import (
     Bernstein,
     Bins,
@@ -36,9 +35,10 @@ from discreto.core.maps import (
     Values,
     trees_numpy,
 )
-from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+from discreto.core.query import Block, Everyone, Ones, Shape, Sum, bind, inside
+from discreto.core.row_cache import Fleeting
+from discreto.data.frames.cells import number
 from discreto.data.frames.convert import convert
-from discreto.data.frames.numbers import number
 
 pytest.importorskip("numba", reason="numba is not installed")
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -318,18 +318,10 @@ def test_what_maps_share_is_their_own():
     ]
     maps += [Deviations(of, here, 0.7) for of in (names, others)]
     batch = {name: column for name, column in BATCH.items() if name in DOMAIN}
-    shared = Shared(batch)
+    shared = Fleeting(batch)
     for one in [*maps, *reversed(maps)]:
         alone = values_of(one, dict(batch), ROWS)
         np.testing.assert_array_equal(values_of(one, shared, ROWS), alone)
-
-
-class Shared(dict):
-    """A batch whose maps share what they work out."""
-
-    def __init__(self, columns: Any) -> None:
-        super().__init__(columns)
-        self.shared: dict[str, Any] = {}
 
 
 _SIGNS = st.text(st.sampled_from("0123456789" * 3 + ".eE+-xn _é"), max_size=9)

@@ -13,10 +13,9 @@ from brute import INF, NAN
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.gate import Gate
 from discreto.core.maps.predictions import ERROR_STEPS, MostPoints
-from discreto.core.query import Choice
+from discreto.core.query import Choice, bind, inside
 from discreto.errors import ParameterError
 from discreto.models import GaussianNB, LinearRegression, select
 from discreto.testing import simulate

@@ -12,12 +12,11 @@ from scipy import stats
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.gate import noises_for
 from discreto.core.maps import Categories, Values
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, bind, inside
 
 ALPHA = 1e-9
 

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 import discreto as dp
 from discreto.core import aggregate
 from discreto.core import expressions as core
-from discreto.core.bound import bind
 from discreto.core.exponentials import log1p
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, Real
 from discreto.core.maps import Categories, Values
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.errors import DomainError, ParameterError
 from discreto.table.expression_text import parse
 

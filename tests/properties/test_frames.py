@@ -17,10 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.core.bound import inside
 from discreto.core.domain.domain import Category, Number
 from discreto.core.maps import Bins, Categories, Cross, Values
-from discreto.core.query import Block, Everyone, Sum
+from discreto.core.query import Block, Everyone, Sum, inside
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
 

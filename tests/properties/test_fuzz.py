@@ -20,7 +20,6 @@ from trials import KINDS, Trials
 import discreto as dp
 from discreto import models
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Block,
@@ -33,9 +32,9 @@ from discreto.core.maps import (
     trees_numpy,
 )
 from discreto.core.maps.clusters import Deviations, FuzzyPulls, FuzzyWeights, Rings
-from discreto.core.query import Choice, Everyone, Randomise, Shape, Sum
+from discreto.core.query import Choice, Everyone, Randomise, Shape, Sum, inside
 from discreto.core.query_json import encode
-from discreto.core.validation import validate
+from discreto.core.validation import check_parts
 from discreto.data.frames import memory
 from discreto.errors import DiscretoError, DomainError, ParameterError
 from discreto.federated import messages
@@ -258,7 +257,7 @@ def test_a_map_without_a_check_is_refused():
 
 def test_every_question_of_the_package_is_valid():
     for query in asked.questions():
-        validate(query, asked.DOMAIN)
+        check_parts(query, asked.DOMAIN)
 
 
 def test_mutations_leave_what_they_are_given():

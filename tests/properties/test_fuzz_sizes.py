@@ -12,7 +12,7 @@ from mutations import deep
 
 import discreto as dp
 from discreto.core.cost import Cost
-from discreto.core.field_types import check_plain, read_fraction
+from discreto.core.documents import check_plain, read_fraction
 from discreto.core.maps import Bins, Categories, Tree, from_json, to_json
 from discreto.core.query import Sum
 from discreto.errors import DiscretoError, DomainError, ParameterError

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreto as dp
-from discreto.core.contribution import PersonFrame
 from discreto.core.history import (
     HistoryFrame,
     Lag,
@@ -20,6 +19,7 @@ from discreto.core.history import (
     PersonHistory,
     RollingMean,
 )
+from discreto.core.people import PersonFrame
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import discreto as dp
-from discreto.core.contribution import PersonFrame
 from discreto.core.joins import JoinedFrame, joined_domain
 from discreto.core.maps.cells import MISSING
+from discreto.core.people import PersonFrame
 from discreto.data.frames import open_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.stats import sentence

@@ -20,13 +20,12 @@ import discreto.core.maps.clusters as clusters
 import discreto.data.frames.memory as memory
 import discreto.table.table as tables
 from discreto.core import compiled
-from discreto.core.bound import bind
-from discreto.core.contribution import PersonBound
 from discreto.core.cost import Cost
 from discreto.core.fold import Folded, _ends, fold_all, merge, nothing
 from discreto.core.maps import Deviations, Values
-from discreto.core.query import Block, Everyone, Sum
-from discreto.data.engines import DatabaseEngine, LocalEngine
+from discreto.core.people import PersonBound
+from discreto.core.query import Block, Everyone, Sum, bind
+from discreto.data.engines import LocalEngine
 from discreto.errors import KernelFault, UnsafeError
 from discreto.testing import simulate
 
@@ -166,30 +165,6 @@ def test_a_bug_in_a_row_function_stays_within_the_bound(
     few = {"x": np.zeros(5000), "y": np.zeros(5000)}
     more = {name: np.append(values, 0.9) for name, values in few.items()}
     assert moved(few, more, domain, question) <= 1
-
-
-@pytest.mark.parametrize("proven", [False, True])
-def test_a_bug_in_a_translation_for_databases_stays_within_the_bound(
-    proven: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is absent")
-    features = pytest.importorskip("discreto.data.sql.features")
-    right = features.TRANSLATIONS[Values]
-
-    def wrong(*args: Any) -> Any:
-        found = right(*args)
-        numbers = found.numbers if isinstance(found, features.ProvenNumbers) else found
-        numbers = [number * features.real(1000.0) for number in numbers]
-        return features.ProvenNumbers(numbers, "none") if proven else numbers
-
-    monkeypatch.setitem(features.TRANSLATIONS, Values, wrong)
-    lists = [AGES.tolist(), [*AGES.tolist(), 119.0]]
-    connection = duckdb.connect()
-    few, more = (
-        connection.sql(f"SELECT unnest({ages}::DOUBLE[]) AS age") for ages in lists
-    )
-    here = DatabaseEngine(fetch=False)  # no rows leave the database
-    assert 0.9 < moved(few, more, DOMAIN, TOTAL, here) <= 1
 
 
 def test_only_the_core_proves_that_people_are_bounded() -> None:

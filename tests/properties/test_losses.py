@@ -10,11 +10,10 @@ from brute import INF, NAN
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import Everyone, Ones
 from discreto.core.maps.losses import ErrorSizes, LossParts, ScoreBins
-from discreto.core.query import Block, Sum
+from discreto.core.query import Block, Sum, bind
 from discreto.errors import DomainError, ParameterError
 from discreto.models import LinearRegression, NaiveBayes
 from discreto.models.interop import json as persist

@@ -18,10 +18,10 @@ from brute import (
 )
 
 from discreto.core import aggregate
-from discreto.core.bound import bind, inside
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.maps import Categories, MarginalCounts, MarginalErrors
-from discreto.core.query import Block, Choice, Ones, Sum
+from discreto.core.query import Block, Choice, Ones, Sum, bind, inside
+from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 
 SETS = ((0,), (0, 1), (1,))
@@ -140,25 +140,25 @@ def test_counts_are_those_of_single_questions():
 def test_what_does_not_fit_is_refused_before_it_is_paid():
     sizes = tuple(COUNTS.sizes(ADD))
     with pytest.raises(ParameterError, match="guess"):
-        MarginalErrors((1,), sizes, (0, 0, 0))
-    with pytest.raises(ParameterError, match="guess"):
-        MarginalErrors((1.5, 1), (2,), (0,))
+        check_parts(MarginalErrors((1,), sizes, (0, 0, 0)), ADD)
+    with pytest.raises(ParameterError, match="guesses"):
+        check_parts(MarginalErrors((1.5, 1), (2,), (0,)), ADD)
     large = (1 << 59,) * 4  # their distances would wrap
     with pytest.raises(ParameterError, match="guess"):
-        MarginalErrors(large, (4,), (0,))
+        check_parts(MarginalErrors(large, (4,), (0,)), ADD)
     with pytest.raises(ParameterError, match="guess"):  # distances would wrap
-        MarginalErrors((1 << 60, 1), (2,), (0,))
+        check_parts(MarginalErrors((1 << 60, 1), (2,), (0,)), ADD)
     for weights in ((1001,), (-1,), (1, 1), (0.5,)):
         with pytest.raises(ParameterError, match=r"weights|guess"):
-            MarginalErrors((1, 1), (2,), (0,), weights)
+            check_parts(MarginalErrors((1, 1), (2,), (0,), weights), ADD)
     with pytest.raises(ParameterError, match="sets"):
-        MarginalCounts(("c", "d"), ((0, 2),))
+        check_parts(MarginalCounts(("c", "d"), ((0, 2),)), ADD)
     with pytest.raises(ParameterError, match="sets"):
-        MarginalCounts(("c", "d"), ((0, 0),))
+        check_parts(MarginalCounts(("c", "d"), ((0, 0),)), ADD)
     with pytest.raises(ParameterError, match="not those"):
         bind(Choice(COUNTS, MarginalErrors((0, 0), (1, 1), (0, 0))), ADD)
     score = MarginalErrors((0, 0), (1, 1), (0, 0))
     with pytest.raises(ParameterError, match="not about"):
-        Choice(Sum(Categories(("c",)), (Block(Ones()),)), score)
+        bind(Choice(Sum(Categories(("c",)), (Block(Ones()),)), score), ADD)
     with pytest.raises(DomainError):
         bind(MarginalCounts(("x",), ((0,),)), Domain({"x": Number(0, 1)}))

@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Number, Table
-from discreto.core.bound import bind, inside
 from discreto.core.cost import Cost
 from discreto.core.maps import Bins, Categories, ReachVotes, RowsInReach, Values
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import (
+    Block,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Sum,
+    bind,
+    inside,
+)
+from discreto.core.validation import check_parts
 from discreto.errors import DomainError, ParameterError
 from discreto.testing import simulate
 
@@ -94,5 +103,5 @@ def test_parts_are_checked_before_they_are_paid():
     "weights", [(), (0,), (1, -1), (1, 2.0), (True, 1), (1 << 41,), [1, 1], "11"]
 )
 def test_weights_of_parts_are_whole_numbers(weights):
-    with pytest.raises(ParameterError, match="whole weights"):
-        HashParts(("x",), weights)
+    with pytest.raises(ParameterError, match="weights must be"):
+        check_parts(HashParts(("x",), weights), ADD)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Opaque, Table
-from discreto.core.bound import inside
 from discreto.core.maps import Categories
-from discreto.core.query import Block, Ones, Sum
+from discreto.core.query import Block, Ones, Sum, inside
 from discreto.data.frames import PersonFrame, open_frame
 from discreto.testing import simulate
 

@@ -7,7 +7,6 @@ import pytest
 from brute import ADD
 
 from discreto import Category, Domain, Ledger, Opaque, Table
-from discreto.core.bound import bind
 from discreto.core.cost import Cost
 from discreto.core.maps import (
     Categories,
@@ -26,7 +25,7 @@ from discreto.core.maps import (
     Values,
     Within,
 )
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum, bind
 from discreto.errors import DomainError, ParameterError
 
 ONES = (Block(Ones()),)

@@ -13,7 +13,6 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate, compiled, row_program
-from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
     Bernstein,
@@ -60,7 +59,7 @@ from discreto.core.maps import (
     Within,
     _distances,
 )
-from discreto.core.query import Block, Everyone, Shape, Sum
+from discreto.core.query import Block, Everyone, Shape, Sum, inside
 
 WIDTH, ROWS = 12, 61
 NAMES = tuple(f"x{i}" for i in range(WIDTH))

@@ -10,7 +10,6 @@ import pytest
 from brute import ADD, GAPS, GAPS_REPLACE, REPLACE, TWICE, Raw, check_sum, movement
 
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import (
     KINDS,
     Bernstein,
@@ -47,7 +46,7 @@ from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.maps.unit_columns import Indicator
 from discreto.core.maps.weighted import Weighted
-from discreto.core.query import Block, Everyone, Ones, Shape, Sum
+from discreto.core.query import Block, Everyone, Ones, Shape, Sum, inside
 
 DOMAINS = (ADD, REPLACE, TWICE)
 SIDES = Sides(("y",), ("c",), ((0.5,),), (((-1.0, 1.0),),), (0.25,))

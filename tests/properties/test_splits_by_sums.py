@@ -11,7 +11,7 @@ import discreto as dp
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.tree_splits import BITS, SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Tree
-from discreto.core.query import Choice
+from discreto.core.query import Choice, bind
 from discreto.errors import ParameterError
 
 COLUMN = dp.Domain({"d": dp.Category(["p", "q"], missing=True), "c": dp.Boolean()})
@@ -51,6 +51,8 @@ def test_scores_are_about_gradients_of_their_own_norm(by):
     """Two scores bounded in the l2 norm have an l1 norm of sqrt 2, and back."""
     right, wrong = ("l1", "l2") if by == "l1" else ("l2", "l1")
     score = SplitScore(GRID, 1, by)
-    Choice(SplitHistogram(replace(SOFTMAX, norm=right), Tree()), score)
-    with pytest.raises(ParameterError):
-        Choice(SplitHistogram(replace(SOFTMAX, norm=wrong), Tree()), score)
+    bind(Choice(SplitHistogram(replace(SOFTMAX, norm=right), Tree()), score), COLUMN)
+    with pytest.raises(ParameterError, match="not about"):
+        bind(
+            Choice(SplitHistogram(replace(SOFTMAX, norm=wrong), Tree()), score), COLUMN
+        )

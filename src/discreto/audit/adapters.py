@@ -22,7 +22,7 @@ def work_of(
     epsilon: Amount | None = None,
     delta: Amount = 0,
 ) -> Work:
-    """The work of a model or a statistic.
+    """Return the work of a model or a statistic.
 
     A model is fitted, then it predicts a few public points or draws a few rows.
 
@@ -64,12 +64,12 @@ def work_of(
 
 
 def is_sanitizer(subject: Any) -> bool:
-    """Whether it perturbs rows one by one, instead of learning from them."""
+    """Return True if it perturbs rows one by one, instead of learning from them."""
     return hasattr(subject, "transform") and not hasattr(subject, "predict")
 
 
 def seeded(model: Any) -> Any:
-    """A copy whose public random numbers can be drawn again."""
+    """Return a copy whose public random numbers can be drawn again."""
     copy = clone(model)
     if "random_state" in copy.get_params() and copy.random_state is None:
         copy.set_params(random_state=0)
@@ -83,7 +83,7 @@ def _fit(model: Any, target: str | None, data: Data, recorder: Recorder) -> Any:
 
 
 def shown(fitted: Any, domain: Domain) -> Any:
-    """What a fitted model shows: predictions at public points, or a few drawn rows."""
+    """Return predictions of a fitted model at public points, or a few drawn rows."""
     if hasattr(fitted, "sample"):
         rows = fitted.sample(3, random_state=0, library="pyarrow").to_pydict()
         return [list(map(str, values)) for values in rows.values()]
@@ -95,7 +95,7 @@ def _sanitise(model: Any, data: Data, recorder: Recorder) -> Any:
 
 
 def probes(domain: Domain, fitted: Any) -> Any:
-    """A few public points to predict: ends and middles of the features."""
+    """Return a few public points to predict: ends and middles of the features."""
     space = getattr(fitted, "space_", None)
     names = list(space.features) if space is not None else domain.features()
     columns = []

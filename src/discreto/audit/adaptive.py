@@ -1,10 +1,10 @@
-"""What an adaptive analyst can make of a ledger: the exact delta of the best strategy.
+"""The exact delta of an adaptive analyst's best strategy against a ledger.
 
-A ledger says which charges still fit. Whoever sees the answers decides how the rest is
-spent: Gaussian noise (rho), pure epsilon, or blocks of (epsilon, delta). The worst
-mechanisms of each kind are known (a Gaussian shift, randomised response, a secret that
-is told with probability delta), so the best strategy is a problem of optimal stopping
-over one number, the privacy loss so far. ``worst_delta`` solves it by dynamic
+A ledger says which charges still fit. An analyst who sees the answers decides how the
+rest is spent: Gaussian noise (rho), pure epsilon, or blocks of (epsilon, delta). The
+worst mechanisms of each kind are known (a Gaussian shift, randomised response, a secret
+that is told with probability delta). So the best strategy is a problem of optimal
+stopping over one number, the privacy loss so far. ``worst_delta`` solves it by dynamic
 programming.
 """
 
@@ -45,7 +45,7 @@ def worst_delta(
     pure_first: int = 4,
     points: int = 1601,
 ) -> float:
-    """The delta, at ``epsilon``, of the best strategy found against a filter.
+    """Return the delta, at ``epsilon``, of the best strategy found against a filter.
 
     A result above ``delta`` is a strategy that breaks the claim; one below proves
     nothing about other strategies.
@@ -106,7 +106,7 @@ def conversation(
 
 
 def accepts(make: Callable[[], Any]) -> Fits:
-    """The filter of a ledger: charge a fresh one, and see whether it refuses.
+    """Return the filter of a ledger: charge a fresh one, and see whether it refuses.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def accepts(make: Callable[[], Any]) -> Fits:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """What can still be spent at each point of the Gaussian path."""
+    """Return the remaining budget at each point of the Gaussian path."""
 
     rhos: Floats  # spent so far
     pure: Floats  # epsilon that would still fit
@@ -188,7 +188,7 @@ class _Programme:
         return float(part) + (1 - float(part)) * rest
 
     def _gaussian(self, before: list[Cost], losses: Floats) -> Floats:
-        """The best delta from here on, for each loss so far."""
+        """Return the best delta from here on, for each loss so far."""
         rest = self._rest(before)
         values: list[Floats] = []
         for place in range(len(rest.rhos) - 1, -1, -1):
@@ -219,7 +219,7 @@ class _Programme:
     def _jump(
         self, loss: Floats, losses: Floats, pure: float, spent: float, there: Floats
     ) -> Floats:
-        """One pure question that counts as rho, then the rest from there."""
+        """Return one pure question that counts as rho, then the rest from there."""
         up, out = float(expit(pure)), np.empty_like(loss)
         logs = np.log(np.maximum(there, 1e-300))  # lines between logs: never above
         for row, start in enumerate(losses):
@@ -303,7 +303,7 @@ def _then_block(so_far: list[Cost]) -> Charges:
 
 
 def _transition(z: Floats, ratio: float) -> Any:
-    """One Gaussian question, as a matrix over losses in their own deviations.
+    """Return one Gaussian question, as a matrix over losses in their own deviations.
 
     From rho to ``ratio * rho`` the loss gains a normal number; in z = (loss - rho) /
     sqrt(2 rho) that is the same matrix at every step. Quadrature on the grid's own

@@ -93,7 +93,7 @@ def examine(
 
 
 def worst_pair(seen: Finding, near: list[Pair]) -> Pair:
-    """The pair that a finding is about."""
+    """Return the pair that a finding is about."""
     for pair in near:
         if seen.pair in (pair.name, pair.swapped().name):
             return pair

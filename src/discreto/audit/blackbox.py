@@ -172,7 +172,7 @@ def _ratio(mechanism: Any, pair: tuple[Any, Any]) -> Any:
 def _scout(
     source: Runs, tables: list[Any], runs: int, delta: float, bits: bool, tick: Any
 ) -> list[int]:
-    """The pairs that look worst in a few runs, which are not used again."""
+    """Return the pairs that look worst in a few runs, which are not used again."""
     if len(tables) <= _KEPT:
         return list(range(len(tables)))
     found = []
@@ -200,7 +200,7 @@ def _show(
     bits: bool,
     ratio: Any = None,
 ) -> tuple[float, str]:
-    """The bound from these runs, and the event that gives it."""
+    """Return the bound from these runs, and the event that gives it."""
     runs = sum(map(len, have[0]))
     both = stack([*have[0], *have[1]])
     names = source.names(both.shape[1])

@@ -38,7 +38,7 @@ def lower_bound(hits: Any, runs: int, misses: Any, delta: float, alpha: float) -
 
 
 def difference(hits: Any, runs: int, misses: Any, delta: float, alpha: float) -> Any:
-    """The advantage of an event: how much likelier it is on one table."""
+    """Return the advantage of an event: how much likelier it is on one table."""
     return (np.asarray(hits) - np.asarray(misses)) / runs
 
 
@@ -56,7 +56,7 @@ class Event:
     words: str
 
     def count(self, outputs: Matrix) -> int:
-        """How many outputs are in it."""
+        """Return the number of outputs in it."""
         return int((self.sign * self.scorer(outputs) >= self.edge).sum())
 
 
@@ -127,7 +127,7 @@ def find_events(
     ratio: Any = None,
     advantage: bool = False,
 ) -> list[Event]:
-    """The best event in each direction: learned on one part, chosen on another.
+    """Return the best event in each direction: learned on one part, chosen on another.
 
     The best shows the largest epsilon, or, for ``advantage``, the largest difference.
     ``ratio`` is a score that was known before.

@@ -1,4 +1,4 @@
-"""What an attacker gains on a real table, beside what epsilon allows.
+"""An attacker's success on a real table, compared with the bound of epsilon.
 
 ``canary`` fits a model many times with and without one row, and lets an attacker who
 knows everything else guess which it was. ``membership`` attacks one fitted model: are
@@ -27,7 +27,7 @@ from discreto.errors import ParameterError, UnsafeError
 
 @dataclass(frozen=True)
 class Exposure:
-    """How well an attacker does.
+    """The success of an attacker.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Exposure:
 
     @property
     def violation(self) -> bool:
-        """Whether even the low end of the interval is above the bound."""
+        """True if even the low end of the interval is above the bound."""
         return self.advantage_low > self.bound
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return asdict(self) | {"violation": self.violation}
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Exposure:
 
 
 def allowed_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """The largest advantage that (epsilon, delta)-privacy allows.
+    """Return the largest advantage that (epsilon, delta)-privacy allows.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def membership(
 
 
 def _grouped(known: tuple[float, float], twice: int) -> float:
-    """The delta of two rows: delta + e^epsilon delta."""
+    """Return the delta of two rows: delta + e^epsilon delta."""
     epsilon, delta = known
     return delta if twice == 1 else min(1.0, delta * (1 + math.exp(min(epsilon, 700))))
 
@@ -246,7 +246,7 @@ def _with_and_without(
 
 
 def _ease(fitted: Any, rows: Data) -> Any:
-    """How well the model knows each row: larger for rows it has seen."""
+    """Return a score for each row: larger for rows that the model has seen."""
     space = fitted.space_
     table = np.column_stack([np.asarray(rows[n], dtype=object) for n in space.features])
     if space.target is None:
@@ -298,7 +298,7 @@ def _ends(hits: int, runs: int, confidence: float) -> tuple[float, float]:
 
 
 def _auc(inside: Any, outside: Any) -> tuple[float, float]:
-    """How probably a member scores higher, and its deviation (Hanley, McNeil)."""
+    """Return the probability that a member scores higher, and its deviation."""
     ordered = np.sort(outside)
     below = np.searchsorted(ordered, inside, side="left")
     not_above = np.searchsorted(ordered, inside, side="right")

@@ -1,4 +1,4 @@
-"""What an audit found: one small record that can be printed, kept and compared."""
+"""A finding of an audit: a small record that can be printed, kept and compared."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Finding:
         return mark("VIOLATION") if self.violation else mark("holds")
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form; an infinite loss is the text ``"inf"``."""
+        """Return a JSON form; an infinite loss is the text ``"inf"``."""
         out = asdict(self)
         for name in ("claimed", "shown"):
             if math.isinf(out[name]):

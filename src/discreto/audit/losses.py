@@ -1,4 +1,4 @@
-"""What one answer really gave away about one pair of tables.
+"""The privacy loss of one answer about one pair of tables.
 
 Given the exact values on both tables and the distribution of the noise, the loss is a
 number, not an estimate: the largest log-ratio of the probabilities of any answer
@@ -32,7 +32,7 @@ class PrivacyLoss:
 
 
 def movement(distribution: str, first: Ints, second: Ints) -> int:
-    """How far two tables of sums are apart, in the norm that the noise is made for.
+    """Return the distance of two tables of sums, in the norm of the noise.
 
     Laplace: l1. Gauss: l2, squared. Cube: the largest move of each cell, added up.
     """
@@ -47,7 +47,7 @@ def movement(distribution: str, first: Ints, second: Ints) -> int:
 
 
 def loss_of_sum(noise: Noise, moved: int) -> PrivacyLoss:
-    """The loss of sums that moved so far under this noise."""
+    """Return the loss of sums that moved so far under this noise."""
     if noise.law == "gaussian":
         return PrivacyLoss(rho=float(Fraction(moved) / (2 * noise.amount)))
     return PrivacyLoss(epsilon=float(Fraction(moved) / noise.amount))
@@ -62,7 +62,7 @@ def rho_of(epsilon: float) -> float:
 
 
 def loss_of_choice(first: Ints, second: Ints, scale: Fraction) -> float:
-    """The loss of a noisy maximum in each group, added up over the groups."""
+    """Return the loss of a noisy maximum in each group, added up over the groups."""
     return sum(
         float(np.abs(log_probabilities(a, scale) - log_probabilities(b, scale)).max())
         for a, b in zip(first, second, strict=True)
@@ -76,13 +76,13 @@ def range_of_choice(first: Ints, second: Ints, scale: Fraction) -> Floats:
 
 
 def log_softmax(scores: Ints, scale: Fraction | float) -> Floats:
-    """The logs of the probabilities of the largest score with Gumbel noise."""
+    """Return the logs of the probabilities of the largest score with Gumbel noise."""
     rates = (scores - scores.max()).astype(np.float64) / float(scale)
     return rates - np.log(np.exp(rates).sum())
 
 
 def log_probabilities(scores: Ints, scale: Fraction | float) -> Floats:
-    """The logs of the probabilities of permute-and-flip.
+    """Return the logs of the probabilities of permute-and-flip.
 
     With p_j = exp(-(best - score_j) / scale) the probability of i is p_i times the
     integral of the product of (1 - t p_j) over the others j, for t from 0 to 1: t is

@@ -39,7 +39,7 @@ def mechanism_of(
     delta: Amount = 0,
     replicates: bool = True,
 ) -> Any:
-    """A black box of a model or statistic over rows of a domain.
+    """Return a black box of a model or statistic over rows of a domain.
 
     What perturbs rows one by one is always run again.
 
@@ -102,7 +102,7 @@ class Replicates:
         return np.hstack(parts)
 
     def ratio(self, first: Data, second: Data) -> Any:
-        """The best attack there is: the log-likelihood ratio of the noise.
+        """Return the best attack there is: the log-likelihood ratio of the noise.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Replicates:
         return Ratio(self._releases(first), self._releases(second))
 
     def _releases(self, data: Data) -> list[RecordedRelease]:
-        """The questions with their exact answers on this table."""
+        """Return the questions with their exact answers on this table."""
         if id(data) in self._asked:
             return self._asked[id(data)][1]
         recorder = Recorder(_sized(self._domain, data), 0, self._script)
@@ -129,7 +129,7 @@ class Replicates:
 
 
 class Ratio:
-    """How much likelier each output is on the second table than on the first."""
+    """The log-likelihood ratio of each output, of the second table to the first."""
 
     def __init__(
         self, first: list[RecordedRelease], second: list[RecordedRelease]
@@ -207,7 +207,7 @@ class _Repeated:
         self._tables: dict[int, tuple[Data, WatchedTable]] = {}
 
     def _table(self, data: Data) -> WatchedTable:
-        """A watched table with fresh noise; the rows are read once."""
+        """Return a watched table with fresh noise; the rows are read once."""
         if id(data) not in self._tables:
             if len(self._tables) > 8:
                 self._tables.clear()

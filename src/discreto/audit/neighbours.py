@@ -46,7 +46,7 @@ class Pair:
     same: bool = False  # the same rows in another order: nothing may move at all
 
     def swapped(self) -> Pair:
-        """The pair the other way round."""
+        """Return the pair the other way round."""
         return Pair(
             f"{self.name}, reversed", self.second, self.first, self.domain, self.same
         )

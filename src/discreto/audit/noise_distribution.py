@@ -1,7 +1,7 @@
 """Is the noise that was drawn the noise that was declared?
 
-Whoever knows the exact sums knows the noise of every answer. How much likelier it is
-under smaller noise than under the declared one is a bet that nobody can win against
+With the exact sums the noise of every answer is known. Its likelihood ratio under
+smaller noise to the declared one is a bet that cannot be won against
 honest noise: its gain has mean 1, whatever was asked and in which order, so it is above
 10^9 with a probability of at most 10^-9 (Ville). A few hundred numbers decide it,
 however many questions share the cost: this test does not get weaker where losses are
@@ -66,7 +66,7 @@ def noise_law(answers: Iterable[Answer], *, name: str = "") -> Finding:
 
 
 def _gain(one: Answer, factor: float) -> float:
-    """The log of how much likelier this answer is with so much smaller noise."""
+    """Return the log of how much likelier this answer is with so much smaller noise."""
     if one.door in ("select", "gumbel"):
         return _choices(one, factor)
     noise = np.abs((one.seen - one.here).astype(np.float64))

@@ -83,7 +83,7 @@ def _code(text: str | bytes) -> float:
 
 
 def ending_of(output: Any) -> str:
-    """How a run ended, if not well: an exception's kind, or what a silo refused by.
+    """Return the error of a run: an exception's kind, or that of a silo's refusal.
 
     >>> ending_of(3.0), ending_of(ValueError("x")), ending_of({"kind": "refusal"})
     ('', 'ValueError', 'refusal: None')
@@ -121,7 +121,7 @@ def stack(parts: list[Matrix]) -> Matrix:
 
 
 def low_bits(values: Matrix) -> Matrix:
-    """The exponent of the lowest bit that is set in each number.
+    """Return the exponent of the lowest bit that is set in each number.
 
     Noise that is added to a float shows the float there: sums are rounded to the grid
     of the larger of the two.

@@ -1,4 +1,4 @@
-"""What an output shows to somebody outside, in a form that can be compared."""
+"""Outputs as an outside observer sees them, in a form that can be compared."""
 
 from __future__ import annotations
 

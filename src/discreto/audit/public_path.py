@@ -2,7 +2,7 @@
 
 ``stats.mean(table, ...)``, ``Model(...).fit(table)`` and ``silo.answer(message)`` run
 as anybody runs them, with the system's noise. The table is an ordinary one but for one
-thing: whoever audits knows both neighbouring tables, so what every question would sum
+thing: an auditor knows both neighbouring tables, so what every question would sum
 up to on the *other* table is written down beside each answer. The score of a run is
 the log-likelihood ratio of all answers under the declared noise. No event can be better
 if noise is as declared, and none needs to be learned.
@@ -23,7 +23,6 @@ from discreto.audit.bounds import lower_bound
 from discreto.audit.findings import Finding
 from discreto.audit.losses import log_probabilities, log_softmax
 from discreto.audit.neighbours import Data
-from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
@@ -37,12 +36,14 @@ from discreto.core.gate import (
 from discreto.core.ledger import Ledger
 from discreto.core.query import (
     Block,
+    Bound,
     Choice,
     Everyone,
     Floats,
     Ints,
     Ones,
     Sum,
+    bind,
 )
 from discreto.errors import ParameterError
 from discreto.table.table import Table
@@ -77,7 +78,7 @@ class HeardTable(Table):
         self._rows.twin = Table(other, _sized(domain, other), ledger)._rows  # type: ignore[attr-defined]
 
     def gate(self, ledger: Any = None) -> Gate:
-        """The gate, with somebody who listens."""
+        """Return the gate, whose answers are recorded."""
         return RecordingGate(
             self.domain, ledger or self.ledger, self._rows, self.recorded
         )
@@ -133,7 +134,7 @@ class RecordingGate(Gate):
         return self
 
     def _elsewhere(self) -> Gate:
-        """The same gate to the other table's rows; nobody listens to it."""
+        """Return the same gate to the other table's rows, without a record."""
         out = copy.copy(self)
         out.__class__ = Gate  # type: ignore[assignment]
         out._source = self._source.twin  # type: ignore[attr-defined]
@@ -147,7 +148,7 @@ def _sized(domain: Domain, data: Data) -> Domain:
 
 
 def score_of(answers: list[Answer]) -> float:
-    """How much likelier these answers are here than on the other table, as a log."""
+    """Return the log of these answers' likelihood ratio against the other table."""
     total = 0.0
     for one in answers:
         if one.door in ("select", "gumbel"):
@@ -173,7 +174,7 @@ def _gain(one: Answer) -> float:
 
 
 def _sampled(one: Answer, gain: float) -> float:
-    """A sample has the one row there is with probability ``rate``."""
+    """Return a sample has the one row there is with probability ``rate``."""
     if not one.here.any():  # the answer came from the table without the row
         return -math.log1p(one.rate * math.expm1(-gain))
     if one.there.any():
@@ -329,7 +330,7 @@ def group_delta(epsilon: float, delta: float, group: int) -> float:
 def score_bound(
     first: Floats, second: Floats, delta: float, confidence: float = 0.999
 ) -> tuple[float, str]:
-    """A lower bound on epsilon from scores that are high on the second table.
+    """Return a lower bound on epsilon from scores that are high on the second table.
 
     A quarter of the runs chooses the threshold in each direction, the rest counts.
     """

@@ -40,7 +40,7 @@ class RecordedRelease:
 
 
 def difference(one: RecordedRelease, two: RecordedRelease) -> str:
-    """What is not the same in two releases that should be."""
+    """Return the differences of two releases that should be equal."""
     shapes = [[part.shape for part in release.exact] for release in (one, two)]
     if shapes[0] != shapes[1]:
         return f"the shape of the answer depends on rows ({shapes[0]} or {shapes[1]})"
@@ -50,7 +50,7 @@ def difference(one: RecordedRelease, two: RecordedRelease) -> str:
 
 
 def judge(one: RecordedRelease, two: RecordedRelease) -> tuple[PrivacyLoss, str]:
-    """What a release lost between two tables, and a complaint if a bound was broken."""
+    """Return a release's privacy loss between two tables, and a broken bound."""
     if one.door == "select":
         scale = one.noises[0].amount
         told = float(Fraction(one.declared[0]) / scale)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from discreto.audit.recorded import Diverged, RecordedRelease, difference
-from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, total_of
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import (
@@ -26,7 +25,7 @@ from discreto.core.gate import (
     Noise,
     Selection,
 )
-from discreto.core.query import Choice, Derived, Ints, Randomise, Sum
+from discreto.core.query import Bound, Choice, Derived, Ints, Randomise, Sum
 from discreto.core.randomise import ROW_STEPS
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import PersonFrame, open_frame
@@ -71,7 +70,7 @@ class Recorder:
         self._asked: dict[tuple[str, int] | None, Cost] = {}
 
     def table(self, data: Any, domain: Domain | None = None) -> Table:
-        """A watched table over these rows.
+        """Return a watched table over these rows.
 
         Parameters
         ----------
@@ -147,7 +146,7 @@ class Recorder:
         epsilon: Amount,
         monotone: bool = False,
     ) -> int:
-        """The index of a noisy maximum.
+        """Return the index of a noisy maximum.
 
         Parameters
         ----------
@@ -246,13 +245,13 @@ class WatchedTable(Table):
             self._rows = TableRows(frame, LocalEngine())
 
     def gate(self, ledger: Any = None) -> Gate:
-        """The watched gate."""
+        """Return the watched gate."""
         return WatchedGate(
             self.domain, ledger or self.ledger, self._rows, self.recorder
         )
 
     def watched_by(self, recorder: Recorder) -> WatchedTable:
-        """The same rows with another recorder, and its ledger."""
+        """Return the same rows with another recorder, and its ledger."""
         out = copy.copy(self)
         out.recorder, out.ledger = recorder, recorder.ledger
         return out

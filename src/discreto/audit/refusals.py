@@ -27,7 +27,7 @@ KEPT = ("discreto", "kind", "schema", "id", "run", "label", "cost")  # not mutat
 def mutations(
     message: Message, texts: Sequence[str] = ()
 ) -> Iterator[tuple[str, Message]]:
-    """The message itself, and versions that differ from it in one place.
+    """Yield the message itself, and versions that differ from it in one place.
 
     A text that is one of ``texts`` (the names of columns, say) becomes each other one.
     """
@@ -76,7 +76,7 @@ def _others(value: Any, texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
 
 
 def outcome(reply: Any) -> str:
-    """What can be seen of a reply when noise hides the rest."""
+    """Return the part of a reply that noise does not hide."""
     if not isinstance(reply, dict):
         return type(reply).__name__
     if reply.get("kind") != "refusal":
@@ -161,7 +161,7 @@ def _once(silo_of: Any, data: Any, message: Message, kinds: dict[int, str]) -> s
 def _counted(
     silo_of: Any, both: Any, message: Message, end: str, runs: int, confidence: float
 ) -> float:
-    """A lower bound on epsilon from how often each table gives this reply."""
+    """Return a lower bound on epsilon from how often each table gives this reply."""
     hits = [
         sum(outcome(silo_of(data)(message)) == end for _ in range(runs))
         for data in both

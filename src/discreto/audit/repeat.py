@@ -19,7 +19,7 @@ CRASH = "crash"  # the process of a run died
 
 
 def output_of(mechanism: Any, data: Any) -> Output:
-    """One run: an exception is an output like any other."""
+    """Return one run: an exception is an output like any other."""
     try:
         output = mechanism(data)
     except Exception as error:  # what it says may be what gives it away
@@ -123,7 +123,7 @@ class Runs:
                     yield _matrix(done)
 
     def _next(self, pipe: Any, data: Any, left: int) -> tuple[Output, Any]:
-        """The next output of a worker; if it died, that, and who goes on."""
+        """Return the next output of a worker; if it died, that, and who goes on."""
         try:
             return pipe.recv(), pipe
         except (EOFError, OSError):
@@ -136,7 +136,7 @@ class Runs:
             return (CRASH, ["exit code"], [float(worker.exitcode or 0)]), heir
 
     def names(self, width: int) -> list[str]:
-        """What the columns of a matrix are."""
+        """Return the names of a matrix's columns."""
         known = self._names[: width - 2]
         missing = [f"output[{i}]" for i in range(len(known), width - 2)]
         return [*known, *missing, "how it ended", "how many numbers came out"]
@@ -154,7 +154,7 @@ def _serve(mechanism: Any, pipe: Any) -> None:
 
 @contextmanager
 def bar(title: str, wanted: bool) -> Iterator[Tick]:
-    """A progress bar on a terminal, or nothing."""
+    """Yield a progress bar on a terminal, or nothing."""
     if not wanted:
         yield lambda count: None
         return

@@ -56,7 +56,7 @@ def silo(domain: Domain, *, name: str = "silo", **options: Any) -> Finding:
 
 
 def hostile_messages(domain: Domain) -> Iterator[Message]:
-    """A message of each kind that a silo of this domain answers."""
+    """Yield a message of each kind that a silo of this domain answers."""
     schema = messages.schema_of(domain)
     for place, query in enumerate(_sums(domain)):
         cost = Cost.of(EPSILON)

@@ -33,7 +33,7 @@ _SLIP = 1 + 1e-9  # exact losses are compared as floats
 
 @dataclass(frozen=True)
 class PairComparison:
-    """What replaying one pair gave: the loss, the charge, and complaints.
+    """The result of replaying one pair: the loss, the charge, and complaints.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def compare(
 
 
 def _run(work: Work, data: Data, recorder: Recorder) -> dict[str, Any]:
-    """Everything that somebody outside would see."""
+    """Return everything that an outside observer would see."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:

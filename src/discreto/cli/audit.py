@@ -13,7 +13,9 @@ from rich.table import Table
 from discreto.cli import options, terminal
 from discreto.cli.files import read_domain, refuse_existing
 from discreto.cli.fit import configured
+from discreto.cli.question_words import from_words
 from discreto.errors import ParameterError, UnsafeError
+from discreto.stats.text import KINDS
 from discreto.text.language import number, tr
 
 EXAMPLE = """Examples:
@@ -27,14 +29,26 @@ EXAMPLE = """Examples:
 `discreto audit known-bugs`: planted bugs, all of which must be caught.
 """
 
+SubjectWord = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A model, a statistic, 'silo' or 'known-bugs'."
+    ),
+]
+RunsWord = Annotated[
+    int,
+    typer.Option(
+        "--runs", help="Runs of the black-box audit on each table; 0 for none."
+    ),
+]
+SettingWords = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of the model: n_clusters=3"),
+]
+
 
 def audit(
-    subject: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL", help="A model, a statistic, 'silo' or 'known-bugs'."
-        ),
-    ],
+    subject: SubjectWord,
     columns: options.ColumnWords = None,
     *,
     target: options.TargetWord = None,
@@ -42,24 +56,19 @@ def audit(
         Path | None, typer.Option("--domain", help="The domain file (JSON).")
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What it claims to cost.")
+        str | None, typer.Option("--epsilon", help="Epsilon that it claims to cost.")
     ] = None,
     delta: options.DeltaWord = "0",
-    runs: Annotated[
-        int, typer.Option("--runs", help="Runs of the black box a side; 0: none.")
-    ] = 20_000,
+    runs: RunsWord = 20_000,
     confidence: Annotated[
         float, typer.Option("--confidence", help="Confidence level of the lower bound.")
     ] = 0.999,
     workers: Annotated[int, typer.Option("--workers", help="Processes.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", help="Of the known bugs.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of known-bugs.")] = 0,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Fit anew for every run: slow.")
+        bool, typer.Option("--refit", help="Fit the model again in every run (slow).")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the model: n_clusters=3"),
-    ] = None,
+    settings: SettingWords = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file for the page (HTML).")
     ] = None,
@@ -160,8 +169,8 @@ def _subject(
 
     if epsilon is None:
         raise ParameterError("an audit needs --epsilon, the claim to break.")
-    if name in options.KINDS:
-        return options.statistic(name, columns)
+    if name in KINDS:
+        return from_words(name, columns)
     kind: Any = getattr(models, name, None)
     if not isinstance(kind, type) or not hasattr(kind, "fit"):
         known = [n for n in models.__all__ if hasattr(getattr(models, n), "fit")]
@@ -198,7 +207,7 @@ def _table(findings: list[Any]) -> Table:
 
 
 def _planted_table(findings: list[Any]) -> Table:
-    """One line for each planted bug and its honest twin."""
+    """Return one line for each planted bug and its honest twin."""
     title = tr("planted bugs, SIMULATED")
     table = Table(title=title, title_justify="left")
     for head in (

@@ -19,7 +19,6 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from discreto.cli import options, terminal
-from discreto.cli.files import read_domain
 from discreto.text.language import mark, number, speaking, tr
 
 if TYPE_CHECKING:
@@ -42,24 +41,38 @@ ONE_LEDGER = mark(
 _BUDGET = 3  # of a new ledger, or what the fit costs
 
 
+EpsilonWords = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", help="Epsilons that a fit may cost, separated by commas."
+    ),
+]
+RepeatsWord = Annotated[
+    int,
+    typer.Option(
+        "--repeats",
+        min=1,
+        help="Number of times that the rows are split into folds.",
+    ),
+]
+MetricWord = Annotated[
+    str | None,
+    typer.Option("--metric", help="accuracy, auc, f1 or log_loss; rmse."),
+]
+
+
+@options.grouped
 def compare(
-    data: options.DataWord,
+    source: options.SourceOptions,
     *,
-    domain: options.DomainFile,
-    dialect: options.DialectWords = None,
     target: options.TargetWord = None,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", help="What a fit may cost: several.")
-    ] = "0.5,1,2,4,8",
+    epsilon: EpsilonWords = "0.5,1,2,4,8",
     delta: options.DeltaWord = "0",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Of a repeat.")] = 5,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often to cut the rows anew.")
-    ] = 2,
-    metric: Annotated[
-        str | None,
-        typer.Option("--metric", help="accuracy, auc, f1 or log_loss; rmse."),
-    ] = None,
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, help="Folds in each repeat.")
+    ] = 5,
+    repeats: RepeatsWord = 2,
+    metric: MetricWord = None,
     out: Annotated[Path, typer.Option("--out", help="The report (HTML).")] = Path(
         "comparison.html"
     ),
@@ -73,7 +86,7 @@ def compare(
     from discreto.compare.cross_validation import compare as run
     from discreto.report import comparison_page, fit_command
 
-    known = read_domain(domain, dialect)
+    known, data = source.known(), source.data
     prices = [part.strip() for part in epsilon.split(",") if part.strip()]
     with bar(tr("simulating")) as progress, speaking("en" if as_json else ""):
         # What programs read stays English.
@@ -93,10 +106,10 @@ def compare(
     command = fit_command(
         made,
         data=data,
-        domain=str(domain),
+        domain=str(source.domain),
         ledger=ledger,
         budget=budget,
-        dialect=dialect or (),
+        dialect=source.dialect or (),
     )
     comparison_page(made, command=command, name=Path(data).name).save(out)
     if as_json:
@@ -107,7 +120,7 @@ def compare(
 
 
 def _print_next(command: str, report: Path, *, new: bool) -> None:
-    """What to type for a fit, with a ``new`` ledger or not, and where the report is."""
+    """Print the command for a real fit, and the path of the report."""
     console = terminal.out()
     if command:
         console.print()
@@ -120,14 +133,14 @@ def _print_next(command: str, report: Path, *, new: bool) -> None:
 
 
 def budget_for(made: Comparison) -> str:
-    """The budget of a new ledger from which the recommended fit can be paid."""
+    """Return the budget of a new ledger from which the recommended fit can be paid."""
     price = 0.0 if made.advice is None else made.advice.score.price
     return str(max(_BUDGET, math.ceil(price)))
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Report | None]:
-    """A progress bar with the time that is left, on a terminal."""
+    """Yield a progress bar with the time that is left, on a terminal."""
     console = terminal.err()
     if not terminal.moves(console):
         yield None
@@ -144,7 +157,7 @@ def bar(what: str) -> Iterator[Report | None]:
 
 
 def print_comparison(made: Comparison) -> None:
-    """The scores and the advice, on the console."""
+    """Print the scores and the advice."""
     console = terminal.out()
     console.print(f"[yellow]{tr(PRIVATE)}[/]", highlight=False)
     prices = list(dict.fromkeys(score.epsilon for score in made.scores))

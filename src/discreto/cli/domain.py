@@ -14,6 +14,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_dialect, read_domain, write_new
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.domain.json import domain_text
+from discreto.data.code_books import from_code_book
 from discreto.data.domain_file import (
     KINDS,
     draft_text,
@@ -23,14 +24,13 @@ from discreto.data.domain_file import (
     write_check,
 )
 from discreto.data.domain_file import draft as drafted_from
-from discreto.data.frames.category_codes import from_code_book
-from discreto.data.frames.frame_checks import some
 from discreto.data.frames.owner_check import Shares, exact_shares, state_check
+from discreto.data.frames.refusal_texts import some
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
 
 app = typer.Typer(
-    help="What everybody may know about a table: bounds, categories, neighbours.",
+    help="Domain files: public facts about a table, such as bounds and categories.",
     no_args_is_help=True,
 )
 
@@ -139,15 +139,16 @@ def check(
         Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
     ],
     data: Annotated[
-        str | None, typer.Option("--data", help="Also see whether this table fits.")
+        str | None,
+        typer.Option("--data", help="Also check the names and types of this table."),
     ] = None,
     dialect: options.DialectWords = None,
     owner: Annotated[
         bool,
         typer.Option(
             "--owner",
-            help="Read all rows and show exact shares of values that do not fit: for "
-            "the owner of the data, and nobody else.",
+            help="Read all rows and show exact shares of values that do not fit. Only "
+            "for the owner of the data.",
         ),
     ] = False,
     record: Annotated[
@@ -236,7 +237,7 @@ def _show_unchecked(domain: Path, data: str) -> None:
 
 
 def _show_exact(data: str, known: Domain) -> dict[str, Shares]:
-    """Exact shares of values that do not fit, for the owner's eyes."""
+    """Return exact shares of values that do not fit, for the owner's eyes."""
     with terminal.working(tr("reading all rows")):
         found = exact_shares(data, known)
     console = terminal.out()
@@ -258,13 +259,13 @@ def _show_exact(data: str, known: Domain) -> dict[str, Shares]:
     for column, part in found.items():
         grid.add_row(*map(terminal.plain, _line(column, part)))
     rows = max([part.rows for part in found.values()], default=0)
-    console.print(f"{tr('rows')}: {rows}")  # the owner may hear that there are none
+    console.print(f"{tr('rows')}: {rows}")  # the owner may know that there are none
     console.print(grid)
     numbers = [n for n, part in found.items() if not part.is_read]
     if numbers:
         text = tr(
-            "Many texts of {shown} are no number or date as the dialect has them. How "
-            "does the file write decimals, thousands, dates and gaps? Say it in "
+            "Many texts of {shown} cannot be read as a number or date in this dialect. "
+            "How does the file write decimals, thousands, dates and gaps? Say it in "
             '"dialect": decimal, thousands, dates ("dmy", "mdy"), missing.',
             shown=some(numbers),
         )

@@ -48,7 +48,7 @@ WORDS = (
 
 
 def shell_words(message: str) -> str:
-    """A message with the options of the command line instead of Python's."""
+    """Return a message with the options of the command line instead of Python's."""
     for python, shell in WORDS:
         message = re.sub(python, shell, message)
     return message

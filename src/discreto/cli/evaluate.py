@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreto import Ledger, Table
+from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger_for, read_domain, written_in
-from discreto.core.cost import Cost, show
-from discreto.core.domain.domain import Domain
-from discreto.errors import ParameterError
-from discreto.text.language import mark, number, tr
+from discreto.cli.files import read_domain, written_in
+from discreto.core.cost import Cost
+from discreto.core.documents import read_json
+from discreto.errors import DiscretoError, ParameterError
+from discreto.release.release import Release
+from discreto.text.language import mark, tr
 
 EXAMPLE = """Example:
 
@@ -24,27 +28,21 @@ SAMPLING = mark("The intervals cover the noise, and that these are some rows of 
 TRAINING = mark("Measured on the rows it was fitted to: it looks better than it is.")
 
 
+@options.grouped
 def evaluate(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")
     ],
-    data: options.DataWord,
+    paid: options.Payment,
     *,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What this may cost.")],
-    ledger: options.LedgerFile,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that this question may cost.")
+    ],
     domain: Annotated[
         Path | None,
         typer.Option("--domain", help="The domain of DATA; by default the model's."),
     ] = None,
-    dialect: options.DialectWords = None,
     delta: options.DeltaWord = "0",
-    budget: options.BudgetWord = None,
-    budget_delta: options.BudgetDeltaWord = None,
-    another: options.AnotherFlag = False,
-    accept: options.AcceptFlag = False,
-    analyst: options.AnalystWord = None,
-    anchor: options.AnchorFile = None,
-    chain_key: options.ChainKey = None,
     card: Annotated[
         Path | None,
         typer.Option("--card", help="Write the model's card (HTML) with the score."),
@@ -60,21 +58,11 @@ def evaluate(
 
     learner = load(model)
     known = learner.space_.domain if domain is None else read_domain(domain)
-    known = written_in(known, dialect)
+    known = written_in(known, paid.dialect)
     check(learner, epsilon, delta)
-    book = open_ledger_for(
-        data,
-        known,
-        ledger,
-        another=another,
-        budget=budget,
-        budget_delta=budget_delta,
-        anchor=anchor,
-        chain_key=chain_key,
-    )
-    payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
-    judged = measure(learner, table, epsilon, delta)
+    book = paid.open_ledger(known)
+    table = paid.table(known, book)
+    judged = keep_scores(model, measure(learner, table, epsilon, delta))
     if card is not None:
         from discreto.report import model_page
 
@@ -82,8 +70,10 @@ def evaluate(
     if as_json:
         terminal.print_json({name: r.to_dict() for name, r in judged.items()})
         return
-    terminal.say_unchecked(table, data)
-    _print(judged, known, book)
+    terminal.say_unchecked(table, paid.data)
+    print_scores(judged)
+    terminal.out().print(terminal.plain(tr(SAMPLING)), style="dim")
+    terminal.print_left(known, book)
     if card is not None:
         terminal.out().print(
             terminal.plain(tr("card      {card}", card=card)), soft_wrap=True
@@ -99,28 +89,50 @@ def check(learner: Any, epsilon: str, delta: str) -> None:
 
 
 def measure(learner: Any, table: Table, epsilon: str, delta: str) -> Any:
-    """A private evaluation."""
+    """Return a private evaluation."""
     from discreto.models import evaluate as run
 
     with terminal.working(tr("measuring the model")):
         return run(learner, table, epsilon=epsilon, delta=delta)
 
 
+def scores_file(model: Path) -> Path:
+    """Return the path of the paid scores of a model file, beside it."""
+    return model.with_suffix(".scores.json")
+
+
+def keep_scores(model: Path, judged: Any) -> Any:
+    """Write the paid scores of a model file beside it, for its card. Return them."""
+    form = {
+        "discreto_scores": 1,
+        "model": _digest(model),
+        "scores": {name: release.to_dict() for name, release in judged.items()},
+    }
+    # The scores are paid for: a folder that cannot be written must not lose them.
+    with contextlib.suppress(OSError):
+        scores_file(model).write_text(json.dumps(form), encoding="utf-8")
+    return judged
+
+
+def kept_scores(model: Path) -> Any:
+    """Return the paid scores of exactly this model file, or None."""
+    from discreto.models import Evaluation
+
+    try:
+        form = read_json(scores_file(model).read_text(encoding="utf-8"))
+        if form["discreto_scores"] != 1 or form["model"] != _digest(model):
+            return None
+        parts: Any = {n: Release.from_dict(part) for n, part in form["scores"].items()}
+        return Evaluation(**parts)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, DiscretoError):
+        return None
+
+
+def _digest(model: Path) -> str:
+    return hashlib.sha256(model.read_bytes()).hexdigest()
+
+
 def print_scores(judged: Any) -> None:
-    """Every measure, on the console."""
+    """Print every measure."""
     for line in str(judged).splitlines():
         terminal.out().print(terminal.plain(f"          {line}"), soft_wrap=True)
-
-
-def _print(judged: Any, known: Domain, book: Ledger) -> None:
-    console = terminal.out()
-    print_scores(judged)
-    console.print(terminal.plain(tr(SAMPLING)), style="dim")
-    console.print(terminal.protects(known))
-    console.print(
-        tr(
-            "left      ε {remaining} of {epsilon}",
-            remaining=number(show(book.remaining())),
-            epsilon=number(show(book.epsilon)),
-        )
-    )

@@ -27,12 +27,12 @@ def explain(
     epsilon: Annotated[
         str, typer.Option("--epsilon", help='The guarantee: 1, 1/2, "ln 3".')
     ],
-    delta: Annotated[str, typer.Option("--delta", help="Its delta.")] = "0",
+    delta: Annotated[
+        str, typer.Option("--delta", help="Delta of the guarantee.")
+    ] = "0",
     prior: Annotated[
         str,
-        typer.Option(
-            "--prior", help="What an attacker believes beforehand: 0.1 is 10 %."
-        ),
+        typer.Option("--prior", help="Prior probability of the attacker: 0.1 is 10 %."),
     ] = "0.5",
     as_json: options.JsonFlag = False,
 ) -> None:

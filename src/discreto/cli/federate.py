@@ -82,9 +82,9 @@ def run(
         ),
     ],
     target: Annotated[str, typer.Option(help="The column to learn.")],
-    silos: Annotated[str, typer.Option(help="Their names: north,south.")],
+    silos: Annotated[str, typer.Option(help="Names of the nodes: north,south.")],
     epsilon: Annotated[str, typer.Option(help="What the run costs each silo.")],
-    out: Annotated[Path, typer.Option(help="Where the model goes.")],
+    out: Annotated[Path, typer.Option(help="File for the model.")],
     superlink: Link,
     root_certificates: Root,
     delta: Annotated[
@@ -171,7 +171,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _wait(out: Path, status: Callable[[], str], stop: Callable[[], Any]) -> None:
-    """Until the run has written its result, or is over or stuck without one."""
+    """Wait until the run has written its result, has ended, or is stuck."""
     started = asked = time.monotonic()
     pause = PAUSE
     while not out.exists():
@@ -185,7 +185,7 @@ def _wait(out: Path, status: Callable[[], str], stop: Callable[[], Any]) -> None
         if found not in WAITING:
             pause = min(1.5 * pause, 60.0)
         elif asked - started > TO_START:
-            stop()  # else it might start when nobody waits for it any more
+            stop()  # else it might start after this command has ended
             raise DiscretoError(
                 f"the SuperLink took the run but has not started it after "
                 f"{TO_START:.0f} s (it is {found!r}), so nothing was asked or charged. "
@@ -200,7 +200,7 @@ def _status(run: str, home: Path, superlink: str, root: Path) -> str:
 
 
 def _flwr(line: list[str], home: Path, superlink: str, root: Path) -> Any:
-    """What Flower's own command says, as JSON data if that was asked for."""
+    """Return the output of Flower's own command, as JSON data on request."""
     from discreto.federated import flower
 
     environment = flower.connect(home, superlink, root)

@@ -14,6 +14,7 @@ from discreto.cli import signals as interrupt
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Domain
 from discreto.core.ledger import Ledger
+from discreto.core.ledger.sqlite import ANSWERS
 from discreto.data.domain_file import unfilled
 from discreto.data.ledger_marks import refuse_second
 from discreto.errors import DomainError, LedgerError, ParameterError
@@ -24,7 +25,7 @@ TEXT = (".csv", ".tsv")
 
 
 def read_domain(path: Path, dialect: Sequence[str] | None = None) -> Domain:
-    """A domain file; one that is not filled in is refused with all that it lacks.
+    """Return the domain of a file; refuse a file that is not filled in.
 
     ``dialect`` says anew how the data is written, in words such as ``decimal=,``.
     """
@@ -34,21 +35,21 @@ def read_domain(path: Path, dialect: Sequence[str] | None = None) -> Domain:
         raise DomainError(
             f"{str(path)!r} is not filled in: {'; '.join(texts)}. Take them from a "
             "code book or from what is physically possible, never from the rows. A "
-            'column that nobody asks about can have "type": "Opaque". In "dialect" say '
+            'column that no question needs can have "type": "Opaque". In "dialect" say '
             "how the file writes decimals, thousands, dates and gaps."
         )
     return written_in(Domain.load(path), dialect)
 
 
 def written_in(domain: Domain, words: Sequence[str] | None) -> Domain:
-    """The domain, with what words such as ``decimal=,`` say about its files."""
+    """Return the domain, with what words such as ``decimal=,`` say about its files."""
     if not words:
         return domain
     return domain.with_(dialect=read_dialect(words, domain.dialect))
 
 
 def read_dialect(words: Sequence[str], base: Dialect | None = None) -> Dialect:
-    """A dialect from words such as ``separator=;``."""
+    """Return a dialect from words such as ``separator=;``."""
     parts: dict[str, Any] = {} if base is None else base.to_dict()
     for word in words:
         name, equal, value = word.partition("=")
@@ -70,7 +71,7 @@ def open_ledger(
     anchor: Path | None = None,
     chain_key: Path | None = None,
 ) -> Ledger:
-    """The ledger file; it is made only when a budget is given."""
+    """Return the ledger file; it is made only when a budget is given."""
     if budget is None and not path.exists():
         raise LedgerError(
             f"there is no ledger {str(path)!r}. Say how much may be spent on these "
@@ -85,7 +86,7 @@ def open_ledger(
 def open_ledger_for(
     data: str, domain: Domain, path: Path, *, another: bool = False, **given: Any
 ) -> Ledger:
-    """The ledger that pays for a table, made only when a budget is given.
+    """Return the ledger that pays for a table, made only when a budget is given.
 
     Whatever can be refused about the table is refused before a ledger is made.
     """
@@ -96,7 +97,7 @@ def open_ledger_for(
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """The secret of a chain: the bytes of a file, without the line end."""
+    """Return the secret of a chain: the bytes of a file, without the line end."""
     if path is None:
         return None
     try:
@@ -109,7 +110,7 @@ def read_key(path: Path | None) -> bytes | None:
 def readable_ledger(
     path: Path, *, anchor: Path | None = None, chain_key: Path | None = None
 ) -> Iterator[Ledger]:
-    """A ledger to look at; where this user cannot write, a copy of it.
+    """Yield a ledger to look at; where this user cannot write, a copy of it.
 
     A ledger that is opened writes a log beside itself, so an auditor who may only read
     looks at a copy of the file and its log.
@@ -126,6 +127,8 @@ def readable_ledger(
             if _parts(path) == before:
                 break
             Path(f"{copy}-wal").unlink(missing_ok=True)
+        # Large answers are read where they are; they never change.
+        os.symlink(os.path.realpath(path) + ANSWERS, os.path.realpath(copy) + ANSWERS)
         with open_ledger(copy, anchor=anchor, chain_key=chain_key) as book:
             yield book
 
@@ -146,7 +149,7 @@ def _writable(path: Path) -> bool:
 
 @contextmanager
 def reserved(path: Path) -> Iterator[TextIO]:
-    """A new file that is there before something is paid for, and gone if that fails."""
+    """Yield a new file that exists before a charge; delete it after a failure."""
     try:
         file = open(path, "x", encoding="utf-8", newline="")  # noqa: SIM115
     except FileExistsError:

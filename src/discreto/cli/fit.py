@@ -11,9 +11,8 @@ import typer
 from discreto import Ledger, Table
 from discreto.cli import evaluate as scores
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, reserved
+from discreto.cli.files import refuse_existing, reserved
 from discreto.cli.plan import plan_table
-from discreto.core.cost import show
 from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
@@ -43,7 +42,7 @@ NOT_SET = (
 
 WRITTEN = (mark("model"), mark("card"))  # the names of its files
 FeatureWords = Annotated[
-    str | None, typer.Option("--columns", help="Use these alone: age,bmi")
+    str | None, typer.Option("--columns", help="Use only these columns: age,bmi")
 ]
 SettingWords = Annotated[
     list[str] | None,
@@ -54,24 +53,31 @@ SettingWords = Annotated[
     ),
 ]
 CardFile = Annotated[
-    Path | None, typer.Option("--card", help="The card (HTML), by default beside.")
+    Path | None,
+    typer.Option(
+        "--card", help="File for the model card (HTML); by default next to the model."
+    ),
 ]
 TestFile = Annotated[
     str | None,
-    typer.Option("--test", help="... on the rows of this file, not on DATA."),
+    typer.Option("--test", help="Evaluate on the rows of this file instead of DATA."),
 ]
 
 
+@options.grouped
 def fit(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="auto, or such as NaiveBayes.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="auto, or the name of a model, such as NaiveBayes."
+        ),
     ],
-    data: options.DataWord,
+    source: options.PaidSource,
+    stated: options.Statement,
     *,
-    domain: options.DomainFile,
-    dialect: options.DialectWords = None,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
-    ledger: options.LedgerFile,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that the fit costs.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the model (JSON).")
     ],
@@ -79,50 +85,36 @@ def fit(
     columns: FeatureWords = None,
     settings: SettingWords = None,
     delta: options.DeltaWord = "0",
-    budget: options.BudgetWord = None,
-    budget_delta: options.BudgetDeltaWord = None,
-    another: options.AnotherFlag = False,
-    accept: options.AcceptFlag = False,
     evaluate: Annotated[
         str | None,
-        typer.Option("--evaluate", help="Also spend this on measuring the model."),
+        typer.Option("--evaluate", help="Also evaluate the model, at this epsilon."),
     ] = None,
     test: TestFile = None,
-    analyst: options.AnalystWord = None,
-    anchor: options.AnchorFile = None,
-    chain_key: options.ChainKey = None,
     card: CardFile = None,
-    purpose: options.PurposeWord = "",
-    author: options.AuthorWord = "",
-    about: options.AboutWord = "",
-    prior: options.PriorWord = "0.1",
 ) -> None:
     """Fit a private model for real: show the plan, charge the ledger, write the model.
 
     The charge is written down before any row is read, and nothing is given back. The
     model file and its card hold released numbers and public facts only.
     """
-    known = _narrow(read_domain(domain, dialect), columns, target)
+    known = _narrow(source.known(), columns, target)
     learner = _make(auto(model, known, target), settings, epsilon=epsilon, delta=delta)
     planned = learner.plan(known, target)
     _check_scores(learner, evaluate, test, delta)
-    explain(1, prior=prior)  # refuses a prior that is none
+    explain(1, prior=stated.prior)  # refuses an impossible prior
     card = card or out.with_suffix(".html")
     refuse_existing(card)
     with reserved(out) as file:
-        given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-        given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
-        book = open_ledger_for(data, known, ledger, **given)
-        payer = book.analyst(analyst) if analyst else book
-        flags: Any = {"another_ledger": another, "accept_unchecked": accept}
-        table = Table(data, known, payer, **flags)
-        others = table if test is None else Table(test, known, payer, **flags)
-        terminal.say_unchecked(table, data)
+        book = source.open_ledger(known)
+        table = source.table(known, book)
+        others = table if test is None else source.table(known, book, test)
+        terminal.say_unchecked(table, source.data)
         terminal.out().print(plan_table(planned))
         file.write(_fit(learner, table, target))
-    said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
     cost = None if evaluate is None else (evaluate, delta)
-    judged = _judge(learner, others, cost, card, said)
+    judged = _judge(learner, others, cost, card, stated.said())
+    if judged is not None:
+        scores.keep_scores(out, judged)
     _print(learner, judged, book, {"model": out, "card": card}, apart=test is not None)
 
 
@@ -133,7 +125,7 @@ def _judge(
     card: Path,
     said: dict[str, str],
 ) -> Any:
-    """The scores of a model, if they are asked for; its card in any case."""
+    """Return the scores of a model, if they are asked for; its card in any case."""
     judged = None
     try:
         if cost is not None:
@@ -170,7 +162,7 @@ def _narrow(known: Domain, columns: str | None, target: str | None) -> Domain:
 
 
 def kinds() -> dict[str, Any]:
-    """The models that can be fitted from the command line, by name."""
+    """Return the models that can be fitted from the command line, by name."""
     from discreto import models
     from discreto.models.base.estimator import PrivateEstimator
     from discreto.models.neighbors.pay_per_prediction import Voters
@@ -185,7 +177,7 @@ def kinds() -> dict[str, Any]:
 
 
 def auto(name: str, known: Domain, target: str | None) -> str:
-    """The name of a model; ``auto`` is the one that suits the target.
+    """Return the name of a model; ``auto`` is the one that suits the target.
 
     >>> from discreto import Category, Number
     >>> auto("auto", Domain({"a": Number(0, 1), "b": Category([0, 1])}), "b")
@@ -200,7 +192,7 @@ def auto(name: str, known: Domain, target: str | None) -> str:
 
 
 def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
-    """The model of that name with these settings, checked."""
+    """Return the model of that name with these settings, checked."""
     known_kinds = kinds()
     if name not in known_kinds:
         near = difflib.get_close_matches(name, known_kinds, n=1)
@@ -211,7 +203,7 @@ def _make(name: str, settings: list[str] | None, **price: Any) -> Any:
 
 
 def configured(kind: Any, settings: list[str], **price: Any) -> Any:
-    """A model with these settings, ``NAME=VALUE`` each, those of boosting among them.
+    """Return a model with settings ``NAME=VALUE``, those of boosting among them.
 
     >>> from discreto.models import GradientBoostingClassifier
     >>> configured(GradientBoostingClassifier, ["split_share=0.3"], epsilon=1).settings
@@ -256,13 +248,6 @@ def _print(
     if judged is not None:
         scores.print_scores(judged)
         console.print(tr(scores.SAMPLING if apart else scores.TRAINING), style="dim")
-    console.print(terminal.protects(learner.space_.domain))
-    console.print(
-        tr(
-            "left      ε {remaining} of {epsilon}",
-            remaining=number(show(book.remaining())),
-            epsilon=number(show(book.epsilon)),
-        )
-    )
+    terminal.print_left(learner.space_.domain, book)
     for what, path in files.items():
         console.print(terminal.plain(f"{tr(what):<9} {path}"), soft_wrap=True)

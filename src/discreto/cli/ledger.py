@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger, readable_ledger, write_new
+from discreto.cli.files import write_new
 from discreto.core.cost import Cost
 from discreto.core.ledger import Ledger
 from discreto.release.export import harmless
@@ -22,40 +22,38 @@ from discreto.release.labels import label_in_words
 from discreto.text.language import number, tr
 
 app = typer.Typer(
-    help="What was spent on these people, by whom, and whether the record is whole.",
+    help="Show, verify and export what was spent on a population.",
     no_args_is_help=True,
 )
 
-LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="A ledger file.")]
-AnchorFile = Annotated[
-    Path | None, typer.Option("--anchor", help="Also compare with this anchor file.")
-]
 PARTS = ("epsilon", "rho", "block_epsilon", "delta")
 
 
 class Format(StrEnum):
-    """How an export is written."""
+    """The format of an export."""
 
     json = "json"
     csv = "csv"
 
 
 @app.command(epilog="Example: `discreto ledger show patients.ledger`")
+@options.grouped
 def show(
-    ledger: LedgerFile,
+    opened: options.AnchoredLedger,
     last: Annotated[
-        int, typer.Option("--last", min=1, help="How many entries, newest ones.")
+        int,
+        typer.Option(
+            "--last", min=1, help="Number of entries to show, the newest ones."
+        ),
     ] = 30,
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Show the entries of a ledger and what is left."""
-    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
-        print_ledger(book, last, str(ledger))
+    with opened.readable() as book:
+        print_ledger(book, last, str(opened.ledger))
 
 
 def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
-    """The newest entries and a bar of what is spent, on the console."""
+    """Print the newest entries and a bar of what is spent."""
     entries, console = book.entries(), terminal.out()
     name = (
         tr("ledger of {population}", population=book.population)
@@ -102,20 +100,17 @@ def print_ledger(book: Ledger, last: int = 30, path: str = "LEDGER") -> None:
 @app.command(
     epilog="Example: `discreto ledger verify patients.ledger --anchor /other/anchor`"
 )
-def verify(
-    ledger: LedgerFile,
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
-) -> None:
+@options.grouped
+def verify(opened: options.AnchoredLedger) -> None:
     """Check that no entry was changed, taken out or put in.
 
     The chain of hashes finds edits. Only an anchor, kept on another disk, finds an old
     backup that was put back.
     """
-    with readable_ledger(ledger, anchor=anchor, chain_key=chain_key) as book:
+    with opened.readable() as book:
         count = book.verify()
     words = tr("1 entry") if count == 1 else tr("{count} entries", count=count)
-    also = tr(", as the anchor says") if anchor else ""
+    also = tr(", as the anchor says") if opened.anchor else ""
     intact = tr("chain intact")
     terminal.out().print(f"[green]{intact}[/]: {words}{also}")
 
@@ -123,17 +118,19 @@ def verify(
 @app.command(
     epilog="Example: `discreto ledger reopen patients.ledger --comment 'disk was full'`"
 )
+@options.grouped
 def reopen(
-    ledger: LedgerFile,
-    comment: Annotated[str, typer.Option(help="What it was; it is written down.")] = "",
-    chain_key: options.ChainKey = None,
+    opened: options.LedgerToRead,
+    comment: Annotated[
+        str, typer.Option(help="Cause of the failure; it is written into the ledger.")
+    ] = "",
 ) -> None:
     """Go on after a failure that shut the ledger, once you have looked into it.
 
-    An answer that could not be computed after it was paid for shuts a ledger, because
-    that it failed may depend on somebody's row.
+    An answer that failed after its charge shuts the ledger, because the failure may
+    depend on a person's row.
     """
-    book = open_ledger(ledger, chain_key=chain_key)
+    book = opened.open()
     if not book.shut:
         terminal.out().print(tr("The ledger is not shut: there is nothing to do."))
         return
@@ -146,17 +143,16 @@ def reopen(
 @app.command(
     epilog="Example: `discreto ledger allow patients.ledger ana --epsilon 0.5`"
 )
+@options.grouped
 def allow(
-    ledger: LedgerFile,
+    opened: options.AnchoredLedger,
     analyst: Annotated[
-        str, typer.Argument(help="Whose budget; '' is the population's.")
+        str, typer.Argument(help="Analyst whose budget is set; '' is the population.")
     ],
     epsilon: Annotated[str, typer.Option(help="The new limit.")],
-    anchor: AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Set the budget of an analyst, or of the population, as an entry of the chain."""
-    book = open_ledger(ledger, anchor=anchor, chain_key=chain_key)
+    book = opened.open()
     book.allow(analyst, epsilon)
     terminal.out().print(terminal.budget_line(book, analyst))
 
@@ -164,8 +160,9 @@ def allow(
 @app.command(
     epilog="Example: `discreto ledger export patients.ledger --out entries.csv`"
 )
+@options.grouped
 def export(
-    ledger: LedgerFile,
+    opened: options.LedgerToRead,
     form: Annotated[
         Format | None,
         typer.Option(
@@ -175,7 +172,6 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", help="A new file; else to the console.")
     ] = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
     """Write all entries as JSON or CSV, for an auditor or a spreadsheet.
 
@@ -184,7 +180,7 @@ def export(
     if form is None:
         named = out is not None and out.suffix.lower() == ".csv"
         form = Format.csv if named else Format.json
-    with readable_ledger(ledger, chain_key=chain_key) as book:
+    with opened.readable() as book:
         text = as_csv(book) if form is Format.csv else as_json(book)
     if out is None:
         typer.echo(text, nl=False)
@@ -194,7 +190,7 @@ def export(
 
 
 def as_json(book: Ledger) -> str:
-    """The budget and every entry, complete."""
+    """Return the budget and every entry, complete."""
     facts = {
         "id": book.id,
         "population": book.population,
@@ -208,7 +204,7 @@ def as_json(book: Ledger) -> str:
 
 
 def as_csv(book: Ledger) -> str:
-    """One line for each entry; costs as exact fractions."""
+    """Return one line for each entry; costs as exact fractions."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["entry", "time", "analyst", "label", *PARTS, "hash"])

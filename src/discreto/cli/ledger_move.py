@@ -16,6 +16,7 @@ from discreto.cli import options, terminal
 from discreto.cli.files import read_key
 from discreto.core.cost import Cost, show
 from discreto.core.ledger import Ledger
+from discreto.core.ledger.sqlite import ANSWERS
 from discreto.errors import LedgerError, ParameterError
 from discreto.text.language import number, tr
 
@@ -70,13 +71,19 @@ def move(
         terminal.plain(
             tr(
                 "{old} is closed. {new} has ε {left}. Keep {old}: it is the record.",
-                old=ledger,
+                old=_with_answers(ledger),
                 new=_without_password(new),
                 left=left,
             )
         ),
         soft_wrap=True,
     )
+
+
+def _with_answers(ledger: str) -> str:
+    """Return a ledger's name, and that of the folder of its large answers if any."""
+    folder = ledger + ANSWERS
+    return f"{ledger} + {folder}" if Path(folder).is_dir() else ledger
 
 
 def closed(old: Ledger, new: str) -> dict[str, Fraction]:
@@ -145,7 +152,7 @@ def _refuse_existing(new: str) -> None:
 
 
 def _without_password(address: str) -> str:
-    """An address as it may be written down.
+    """Return an address as it may be written down.
 
     >>> _without_password("postgresql://ana:secret@db/x#p"), _without_password("a.l")
     ('postgresql://ana@db/x#p', 'a.l')

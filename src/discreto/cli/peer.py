@@ -30,14 +30,13 @@ def rows(
         str, typer.Option(help="metropolis, constant or optimal.")
     ] = "metropolis",
     alpha: Annotated[
-        float | None, typer.Option(help="The weight of edges for constant.")
+        float | None, typer.Option(help="Weight of each edge, for constant.")
     ] = None,
 ) -> None:
     """Show every node's own row of a graph's mixing matrix, for its file."""
     import networkx as nx
 
-    from discreto.federated.graph import mixing_by_rule
-    from discreto.federated.peer.mixing_row import Neighbourhood
+    from discreto.federated.graph import Neighbourhood, mixing_by_rule
 
     edges = [line.split() for line in _lines(graph)]
     if not edges or any(len(pair) != 2 for pair in edges):
@@ -98,7 +97,7 @@ def check(config: Config) -> None:
 @app.command(epilog="Example: `discreto peer run --config north.toml --out model.json`")
 def run(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Where this node's model goes.")],
+    out: Annotated[Path, typer.Option(help="File for this node's model.")],
 ) -> None:
     """Take part in a run until its end, and write this node's model.
 

@@ -16,6 +16,7 @@ from discreto.errors import ParameterError
 from discreto.release.labels import label_in_words
 from discreto.session.dry_run import worst_error
 from discreto.session.plan import Plan, Statistic, epsilon_for, statistics
+from discreto.stats.text import kind_of
 from discreto.text.language import mark, number, tr
 
 EXAMPLE = """Examples:
@@ -25,29 +26,31 @@ EXAMPLE = """Examples:
 `discreto plan d.json mean age --error 0.5 --rows 5000`: what would that error cost?
 """
 
-DOORS = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
+WAYS_OUT = {"measure": mark("noisy sums"), "select": mark("noisy choice")}
 
 
+@options.grouped
 def plan(
     domain: Annotated[
         Path, typer.Argument(metavar="DOMAIN", help="A domain file (JSON).")
     ],
     stat: options.StatWord,
+    asked: options.QuestionOptions,
     columns: options.ColumnWords = None,
     *,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="What you would spend.")
+        str | None, typer.Option("--epsilon", help="Epsilon that you would spend.")
     ] = None,
     error: Annotated[
-        str | None, typer.Option("--error", help="Or the 95 % error you want.")
+        str | None,
+        typer.Option(
+            "--error", help="Or the half-width of the 95 % interval that you want."
+        ),
     ] = None,
     delta: options.DeltaWord = "0",
     rows: Annotated[
         int | None, typer.Option("--rows", help="About how many rows there are.")
     ] = None,
-    by: options.ByWords = None,
-    bins: options.BinsWord = None,
-    probability: options.ProbabilityWord = None,
     as_json: options.JsonFlag = False,
 ) -> None:
     """Say what a question would cost, and how exact it would be. Spends nothing.
@@ -56,10 +59,10 @@ def plan(
     domain; `--rows` is your guess of how many there are.
     """
     known = read_domain(domain)
-    wanted = options.statistic(stat, columns, by=by, bins=bins, probability=probability)
+    wanted = asked.statistic(stat, columns)
     if (epsilon is None) == (error is None):
         raise ParameterError("give one of --epsilon and --error.")
-    interval = options.kind_of(stat).interval
+    interval = kind_of(stat).interval
     if error is not None:
         if not interval:
             raise ParameterError(f"{stat} has no error bar. Use --epsilon.")
@@ -74,7 +77,7 @@ def plan(
 def _price(
     known: Domain, wanted: Statistic, error: str, rows: int | None, delta: str
 ) -> str:
-    """The epsilon that this error costs, as text."""
+    """Return the epsilon that this error costs, as text."""
     # A question that is impossible at any price says so itself.
     statistics(known, wanted, epsilon=1, delta=delta, rows=rows)
     wanted_error = float(read_amount(error, "--error"))
@@ -120,7 +123,7 @@ def _print(made: Plan, epsilon: str, error: str | None, *, interval: bool) -> No
 
 
 def plan_table(made: Plan) -> Table:
-    """The questions of a plan, one a line."""
+    """Return the questions of a plan, one a line."""
     table = Table(
         title=tr("plan, {total} in all", total=number(made.total)), title_justify="left"
     )
@@ -128,7 +131,7 @@ def plan_table(made: Plan) -> Table:
     table.add_column(tr("cost"), justify="right")
     table.add_column(tr("how"))
     for question in made:
-        how = tr(DOORS.get(question.door, question.door))
+        how = tr(WAYS_OUT.get(question.door, question.door))
         table.add_row(
             terminal.plain(label_in_words(question.label)), number(question.cost), how
         )

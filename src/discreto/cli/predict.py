@@ -91,7 +91,7 @@ def _columns(
     *,
     probabilities: bool,
 ) -> dict[str, list[Any]]:
-    """The predictions, and on demand the probabilities of classes, by column name.
+    """Return predictions, and on request probabilities of classes, by column.
 
     ``undeclared`` gets the number of rows with values that no Category declares.
     """
@@ -100,7 +100,7 @@ def _columns(
     from discreto.models.base.features import Ready
 
     space = learner.space_
-    # Rows to predict need the features alone, whoever they belong to.
+    # Rows to predict need the features alone, and no person.
     domain = space.domain.with_(
         person=None, rows_per_person=1, neighbours="add-remove", target=None
     ).select(space.features)

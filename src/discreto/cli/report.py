@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreto.cli import options, terminal
+from discreto.cli.evaluate import kept_scores
 from discreto.cli.files import read_domain, readable_ledger
 from discreto.core.documents import read_json
 from discreto.errors import ParameterError
@@ -37,16 +38,14 @@ KINDS = (
 )
 
 
+@options.grouped
 def report(
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help=f"{KINDS}.")],
+    stated: options.Statement,
     out: Annotated[
         Path | None, typer.Option("--out", help="The page; by default beside SOURCE.")
     ] = None,
     chain_key: options.ChainKey = None,
-    purpose: options.PurposeWord = "",
-    author: options.AuthorWord = "",
-    about: options.AboutWord = "",
-    prior: options.PriorWord = "0.1",
     domain: Annotated[
         Path | None,
         typer.Option("--domain", help="With --checklist or --registry: the domain."),
@@ -73,15 +72,14 @@ def report(
     if checklist or registry:
         if checklist and registry:
             raise ParameterError("--checklist and --registry are two files: ask twice.")
-        words = {"purpose": purpose, "author": author, "data": about}
+        words = {k: v for k, v in stated.said().items() if k != "prior"}
         path = _evidence(source, domain, chain_key, out, words if registry else None)
         terminal.out().print(
             terminal.plain(tr("wrote {out}", out=path)), soft_wrap=True
         )
         return
     with terminal.working(tr("writing the page")):
-        said = {"purpose": purpose, "author": author, "data": about, "prior": prior}
-        path = page_of(source, chain_key, said).save(out or beside)
+        path = page_of(source, chain_key, stated.said()).save(out or beside)
     terminal.out().print(terminal.plain(tr("wrote {out}", out=path)), soft_wrap=True)
 
 
@@ -121,7 +119,7 @@ def page_of(
     chain_key: Path | None = None,
     said: Mapping[str, Any] | None = None,
 ) -> Page:
-    """The page of whatever a file or folder holds."""
+    """Return the page of whatever a file or folder holds."""
     from discreto.report import ledger_page
 
     if source.is_dir():
@@ -146,7 +144,7 @@ def _json_page(source: Path, said: Mapping[str, Any]) -> Page:
     except (OSError, ValueError):
         raise ParameterError(f"{str(source)!r} is not {KINDS}.") from None
     if isinstance(data, dict) and "discreto_model" in data:
-        return model_page(loads(text), **said)
+        return model_page(loads(text), evaluation=kept_scores(source), **said)
     if isinstance(data, dict) and "discreto_federated" in data:
         from discreto.federated.model import FederatedModel
         from discreto.report import federated_page

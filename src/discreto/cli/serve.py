@@ -1,4 +1,4 @@
-"""``discreto serve``: put tables behind a door and let analysts ask."""
+"""``discreto serve``: serve tables over HTTP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def serve(
         Path | None, typer.Option("--config", help="The TOML file; docs/service.md.")
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Serve a made-up table, to try.")
+        bool,
+        typer.Option("--demo", help="Serve a synthetic table, to try the service."),
     ] = False,
     folder: Annotated[
         Path, typer.Option("--folder", help="Where the demo keeps its files.")
@@ -48,7 +49,8 @@ def serve(
 ) -> None:
     """Serve tables over HTTP: analysts ask, owners allow, auditors check.
 
-    Only JSON crosses, and every answer is charged to a ledger before a row is read.
+    Clients send and receive JSON only. Every answer is charged to a ledger before a row
+    is read.
     """
     from discreto.service import Service, read_config
     from discreto.service.demo import write_demo
@@ -90,6 +92,6 @@ def _check_person(service: Service, name: str) -> None:
     meant = f" Did you mean {close[0]!r}?" if close else ""
     raise ParameterError(
         f"the service has no active person {name!r}.{meant} It has "
-        f"{', '.join(known) or 'nobody'}. Add a person as [people.{name}] in the "
+        f"{', '.join(known) or 'none'}. Add a person as [people.{name}] in the "
         "TOML file, or on the owner's page."
     )

@@ -41,12 +41,12 @@ def unfinished(path: Path) -> None:
 
 
 def finished(path: Path) -> None:
-    """The file is complete, or gone."""
+    """Forget a file that is complete or deleted."""
     _unfinished.discard(path)
 
 
 def charges() -> str:
-    """What was charged since the ledgers were opened, in a sentence."""
+    """Return a sentence with what was charged since the ledgers were opened."""
     lines = []
     for book, before in _opened:
         try:

@@ -24,7 +24,7 @@ Config = Annotated[
 
 @app.command(epilog="Example: `discreto silo check --config silo.toml`")
 def check(config: Config) -> None:
-    """Open a silo as `serve` would and show what it tells a partner."""
+    """Open a silo as `serve` would and show what it sends to a partner."""
     from discreto.federated import messages
     from discreto.federated.config import read_silo, read_wire
 

@@ -1,4 +1,4 @@
-"""``discreto synthesize``: made-up rows with the marginals of private ones."""
+"""``discreto synthesize``: synthetic rows with the marginals of private rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreto import Table
 from discreto.cli import options, terminal
-from discreto.cli.files import open_ledger_for, read_domain, refuse_existing, write_new
+from discreto.cli.files import refuse_existing, write_new
 from discreto.cli.fit import SettingWords, configured
 from discreto.cli.plan import plan_table
-from discreto.core.cost import show
 from discreto.core.domain.domain import Domain
 from discreto.errors import ParameterError
 from discreto.text.language import mark, number, tr
@@ -30,14 +28,18 @@ EXAMPLE = """Examples:
 ENDINGS = (".parquet", ".csv")
 RowsWord = Annotated[
     int | None,
-    typer.Option("--rows", help="How many; by default about as many as DATA has."),
+    typer.Option(
+        "--rows", help="Number of synthetic rows; by default about as many as DATA has."
+    ),
 ]
 SeedWord = Annotated[
-    int | None, typer.Option("--seed", help="Draws the same rows again.")
+    int | None, typer.Option("--seed", help="Seed: the same seed draws the same rows.")
 ]
 ConstraintWords = Annotated[
     list[str] | None,
-    typer.Option("--constraint", help="What all rows meet: 'age >= 18'"),
+    typer.Option(
+        "--constraint", help="Condition that all synthetic rows meet: 'age >= 18'"
+    ),
 ]
 ModelFile = Annotated[
     Path | None, typer.Option("--model", help="Also write the fitted model (JSON).")
@@ -47,16 +49,16 @@ ReportFile = Annotated[
 ]
 
 
+@options.grouped
 def synthesize(
-    data: options.DataWord,
+    source: options.PaidSource,
     *,
-    domain: options.DomainFile,
-    dialect: options.DialectWords = None,
-    epsilon: Annotated[str, typer.Option("--epsilon", help="What the fit costs.")],
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Epsilon that the fit costs.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", help="A new file for the rows: .parquet or .csv")
     ],
-    ledger: options.LedgerFile,
     delta: options.DeltaWord = "0",
     rows: RowsWord = None,
     seed: SeedWord = None,
@@ -64,20 +66,13 @@ def synthesize(
     settings: SettingWords = None,
     model: ModelFile = None,
     report: ReportFile = None,
-    budget: options.BudgetWord = None,
-    budget_delta: options.BudgetDeltaWord = None,
-    another: options.AnotherFlag = False,
-    accept: options.AcceptFlag = False,
-    analyst: options.AnalystWord = None,
-    anchor: options.AnchorFile = None,
-    chain_key: options.ChainKey = None,
 ) -> None:
-    """Make up rows with the marginals of private ones; anybody may keep them.
+    """Make synthetic rows with the marginals of private rows. They may be published.
 
     The charge is written down before any row is read. Drawing rows costs nothing more,
     and neither does the report: expected errors follow from the released model.
     """
-    known = read_domain(domain, dialect)
+    known = source.known()
     learner = _learner(settings, constraint, epsilon=epsilon, delta=delta)
     planned = learner.plan(known)
     files: dict[str, Path | None] = {
@@ -87,23 +82,14 @@ def synthesize(
         mark("report"): report,
     }
     _check_files(files)
-    given: dict[str, Any] = {"budget": budget, "budget_delta": budget_delta}
-    given |= {"anchor": anchor, "chain_key": chain_key, "another": another}
-    book = open_ledger_for(data, known, ledger, **given)
-    payer = book.analyst(analyst) if analyst else book
-    table = Table(data, known, payer, another_ledger=another, accept_unchecked=accept)
-    terminal.say_unchecked(table, data)
+    book = source.open_ledger(known)
+    table = source.table(known, book)
+    terminal.say_unchecked(table, source.data)
     terminal.out().print(plan_table(planned))
     with terminal.working(tr("fitting Synthesizer")):
         learner.fit(table)
     _deliver(learner, files, known, rows, seed)
-    terminal.out().print(terminal.protects(known))
-    left = tr(
-        "left      ε {remaining} of {epsilon}",
-        remaining=number(show(book.remaining())),
-        epsilon=number(show(book.epsilon)),
-    )
-    terminal.out().print(left)
+    terminal.print_left(known, book)
 
 
 def _learner(

@@ -1,4 +1,4 @@
-"""What people see: tables, errors without values, and a spinner for long work."""
+"""Output on the terminal: tables, errors without values, a spinner for long work."""
 
 from __future__ import annotations
 
@@ -45,34 +45,34 @@ AMOUNTS = ("epsilon", "rho", "block_epsilon", "delta")  # of a cost, in JSON
 
 
 def out() -> Console:
-    """The screen for answers."""
+    """Return the screen for answers."""
     return Console()
 
 
 def err() -> Console:
-    """The screen for everything that is not an answer."""
+    """Return the screen for everything that is not an answer."""
     return Console(stderr=True)
 
 
 def moves(console: Console) -> bool:
-    """Whether what is written can be written over: colours alone may go to a pipe."""
+    """Return True if lines can be overwritten: a terminal, not a pipe with colours."""
     return console.is_terminal and console.file.isatty()
 
 
 def plain(text: object) -> Text:
-    """Text from a file as it is: no mark-up, no control characters."""
+    """Return text from a file as it is: no mark-up, no control characters."""
     safe = (c if c.isprintable() or c == NO_BREAK else repr(c)[1:-1] for c in str(text))
     return Text("".join(safe), overflow="fold")
 
 
 def plain_lines(text: str) -> Text:
-    """Several lines of plain text."""
+    """Return several lines of plain text."""
     return Text("\n").join(map(plain, text.splitlines()))
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner with a clock on a terminal; nothing in a pipe."""
+    """Yield a spinner with a clock on a terminal; nothing in a pipe."""
     console = err()
     if not moves(console):
         yield
@@ -130,7 +130,7 @@ class SafeGroup(TyperGroup):
 
 
 def _language_first(words: list[str]) -> list[str]:
-    """``--lang`` may stand anywhere.
+    """Return the words with ``--lang`` moved to the front.
 
     >>> _language_first(["report", "model.json", "--lang", "pt"])
     ['--lang', 'pt', 'report', 'model.json']
@@ -152,7 +152,7 @@ def _complain(title: str, message: str) -> None:
 
 
 def _unexpected(error: Exception) -> tuple[str, str]:
-    """A title and a text for an error that nobody foresaw.
+    """Return a title and a text for an unexpected error.
 
     Its own message is not printed: readers of files like to quote what they read.
     """
@@ -168,12 +168,12 @@ def _unexpected(error: Exception) -> tuple[str, str]:
 
 
 def print_json(data: Any) -> None:
-    """JSON for a program: every amount is a number."""
+    """Print JSON for a program, with every amount as a number."""
     typer.echo(json.dumps(as_numbers(data), ensure_ascii=False))
 
 
 def as_numbers(data: Any) -> Any:
-    """Exact fractions, which files keep as text, as numbers.
+    """Return exact fractions, which files keep as text, as numbers.
 
     >>> as_numbers({"cost": {"epsilon": "1/10"}, "label": "1/10", "n": [1]})
     {'cost': {'epsilon': 0.1}, 'label': '1/10', 'n': [1]}
@@ -192,7 +192,7 @@ def as_numbers(data: Any) -> Any:
 
 
 def say_unchecked(table: Any, data: str) -> None:
-    """Say in the first line that texts are read as numbers, and nobody has looked."""
+    """Print in the first line that texts are read as numbers without a check."""
     if table.checked:
         return
     text = tr(
@@ -205,7 +205,7 @@ def say_unchecked(table: Any, data: str) -> None:
 
 
 def show_release(release: Release, *, interval: bool = True) -> Table:
-    """A release as a table with one line for each number."""
+    """Return a release as a table with one line for each number."""
     title = plain(label_in_words(release.label))
     table = Table(title=title, title_justify="left", min_width=min(len(title), 70))
     if release.keys:
@@ -246,7 +246,7 @@ def _lines(release: Release) -> list[tuple[str, str, str]]:
 
 
 def one_line(value: float, low: float, high: float) -> tuple[str, str]:
-    """A value and its interval, with as many digits as the error deserves."""
+    """Format a value and its interval, rounded to the precision of the error."""
     whole = all(float(part).is_integer() for part in (value, low, high))
     digits = 0 if whole else digits_for((high - low) / 2, value)
     spec = f".{digits}f"
@@ -255,14 +255,14 @@ def one_line(value: float, low: float, high: float) -> tuple[str, str]:
 
 
 def digits_for(error: float, value: float = 0.0) -> int:
-    """Decimals that show two digits of the error, or four of an exact value."""
+    """Return the decimals that show two digits of the error, or four if it is 0."""
     exact = not error or not math.isfinite(error)
     size, wanted = (abs(value) or 1.0, 3) if exact else (error, 1)
     return min(max(wanted - math.floor(math.log10(size)), 0), 12)
 
 
 def show_domain(domain: Domain, stored: dict[str, str] | None = None) -> Table:
-    """The columns of a domain; with ``stored``, how the data file holds them."""
+    """Return the columns of a domain; with ``stored``, how the data file holds them."""
     table = Table(title=tr("domain"), title_justify="left")
     for name in (tr("column"), tr("type"), tr("values"), tr("may be missing")):
         table.add_column(name)
@@ -275,7 +275,7 @@ def show_domain(domain: Domain, stored: dict[str, str] | None = None) -> Table:
 
 
 def protects(domain: Domain) -> Text:
-    """The line that says what the declared guarantee protects."""
+    """Return the line that says what the declared guarantee protects."""
     return plain(
         tr(
             "protects  {unit} ({neighbours})",
@@ -285,8 +285,32 @@ def protects(domain: Domain) -> Text:
     )
 
 
+def print_left(domain: Domain, ledger: Ledger, analyst: str | None = None) -> None:
+    """Print what is protected, and what is left to spend."""
+    console = out()
+    console.print(protects(domain))
+    console.print(
+        tr(
+            "left      ε {remaining} of {epsilon}",
+            remaining=number(show(ledger.remaining())),
+            epsilon=number(show(ledger.epsilon)),
+        )
+    )
+    if analyst:
+        left = number(show(ledger.remaining(analyst)))
+        console.print(
+            plain(
+                tr(
+                    "          ε {left} for analyst {analyst}",
+                    left=left,
+                    analyst=analyst,
+                )
+            )
+        )
+
+
 def budget_line(ledger: Ledger, analyst: str = "") -> Text:
-    """A bar of what is spent, and the numbers."""
+    """Return a bar of what is spent, and the numbers."""
     spent, left = ledger.total(analyst), ledger.remaining(analyst)
     limit = spent + left if analyst else float(ledger.epsilon)
     filled = min(BAR, round(BAR * spent / limit)) if limit else BAR

@@ -1,4 +1,4 @@
-"""What a comparison is made of: candidates, their scores, and an advice."""
+"""A comparison: candidates, their scores, and an advice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CandidateModel:
         return f"{self.model} ({self.part} only)" if self.part else self.model
 
     def make(self, epsilon: Amount, delta: Amount = 0, **options: Any) -> Any:
-        """The model, ready to fit."""
+        """Return the model, ready to fit."""
         kind = getattr(models, self.model)
         known = kind._get_param_names()
         options = {name: value for name, value in options.items() if name in known}
@@ -54,13 +54,13 @@ class CandidateScore:
         return 0.0 if self.epsilon is None else float(read_epsilon(self.epsilon))
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the comparison speaks for, and what it would cost for real."""
+    """The scope of a comparison, and its cost on private rows."""
 
     candidate: CandidateModel
     score: CandidateScore
@@ -90,7 +90,7 @@ class Comparison:
     simulated: bool = field(default=True, init=False)
 
     def gain(self, score: CandidateScore) -> float:
-        """How much better than the baseline."""
+        """Return the improvement over the baseline."""
         return (score.mean - self.baseline.mean) * (1 if self.higher else -1)
 
     @property
@@ -100,11 +100,11 @@ class Comparison:
 
     @property
     def higher(self) -> bool:
-        """Whether more is better."""
+        """True if larger scores are better."""
         return self.metric in HIGHER
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         advice = self.advice
         return {
             "discreto_comparison": 1,

@@ -31,7 +31,7 @@ from discreto.errors import DomainError, ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Ready
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
-from discreto.models.boosting.defaults import ASSUMED_ROWS
+from discreto.models.boosting.settings import ASSUMED_ROWS
 from discreto.models.neighbors.pay_per_prediction import Voters
 from discreto.session.plan import Plan
 from discreto.table.table import Table
@@ -58,7 +58,7 @@ COVERED = {"GaussianNB": "NaiveBayes", "CategoricalNB": "NaiveBayes"}
 def candidates(
     domain: Domain, target: str
 ) -> tuple[list[CandidateModel], dict[str, str]]:
-    """Every model that suits the domain, and why the others do not."""
+    """Return every model that suits the domain, and why the others do not."""
     wanted = (
         PrivateClassifier if isinstance(domain[target], Category) else PrivateRegressor
     )
@@ -90,7 +90,7 @@ def candidates(
 
 
 def _suit(name: str, domain: Domain, target: str) -> CandidateModel | str:
-    """The model with as many columns as it takes, or why it takes none."""
+    """Return the model with as many columns as it takes, or why it takes none."""
     features = [f for f in domain.with_(target=target).features() if f != target]
     parts = {
         "": features,
@@ -124,7 +124,7 @@ def _plan(
 
 
 def unknown_rows() -> str:
-    """What a domain without a number of rows means for a comparison."""
+    """Return a note for a domain without a row count."""
     return tr(
         "The domain does not say how many rows there are, so gradient boosting plans "
         "for {rows}. If that number or its order is public, declare it: models that "
@@ -250,7 +250,7 @@ def _cuts(
 
 @dataclass(frozen=True)
 class _Contest:
-    """What all fits of a comparison share."""
+    """The common settings of a comparison's fits."""
 
     rows: LoadedRows
     domain: Domain
@@ -283,7 +283,7 @@ class _Contest:
         cut: tuple[Array, Array],
         facts: Any,
     ) -> float:
-        """The score of one simulated fit on rows it has not seen."""
+        """Return the score of one simulated fit on rows it has not seen."""
         train, test = cut
         part = self.domain.select([*candidate.features, self.target])
         if part.neighbours == "replace":
@@ -299,7 +299,7 @@ class _Contest:
 
 
 def _advice(comparison: Comparison, domain: Domain) -> Advice | None:
-    """The cheapest candidate that gains nearly as much as the best one."""
+    """Return the cheapest candidate that gains nearly as much as the best one."""
     best = max(comparison.scores, key=comparison.gain)
     gain = comparison.gain(best)
     if gain <= best.spread / np.sqrt(best.count):

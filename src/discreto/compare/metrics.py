@@ -1,4 +1,4 @@
-"""How candidates are judged on rows that may be looked at."""
+"""Metrics of candidates on public rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {
 
 
 def read_metric(metric: str | None, column: Column) -> str:
-    """The metric that is asked for, or the usual one of such a target."""
+    """Return the metric that is asked for, or the usual one of such a target."""
     known = CLASS_METRICS if isinstance(column, Category) else NUMBER_METRICS
     if metric is None:
         return known[0]
@@ -38,7 +38,7 @@ def read_metric(metric: str | None, column: Column) -> str:
 
 
 def judge(metric: str, model: Any, rows: Any, truth: Array, column: Column) -> float:
-    """The score of a fitted model on rows whose truth is known."""
+    """Return the score of a fitted model on rows whose truth is known."""
     if not isinstance(column, Category):
         known = ~np.isnan(truth)
         ends = (column.lower, column.upper) if isinstance(column, Number) else (0, 0)

@@ -1,4 +1,4 @@
-"""What the same rows give without privacy, from scikit-learn."""
+"""Scores of the same rows without privacy, from scikit-learn."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from discreto.testing import SimulationLedger, simulate
 
 
 def seed_for(*facts: Any) -> int:
-    """A number below 2**31 that depends on all facts.
+    """Return a number below 2**31 that depends on all facts.
 
     >>> seed_for("adult", 1.0, 3) == seed_for("adult", 1.0, 3) != seed_for("adult", 3)
     True
@@ -21,10 +21,10 @@ def seed_for(*facts: Any) -> int:
 
 
 def ledger_for(*facts: Any, noise: bool = True) -> SimulationLedger:
-    """A simulation ledger whose noise depends on all facts."""
+    """Return a simulation ledger whose noise depends on all facts."""
     return simulate(seed_for("noise", *facts), noise=noise)
 
 
 def generator_for(*facts: Any) -> Generator:
-    """A generator for public choices (folds, made-up data), made from all facts."""
+    """A generator for public choices (folds, synthetic data), made from all facts."""
     return generator(seed_for("coins", *facts))

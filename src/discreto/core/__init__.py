@@ -2,19 +2,16 @@
 
 Read it from the bottom up::
 
-    training       many Gaussian steps that were paid for, taken one by one
-    gate           the ways out: charge, fold, add noise
-    answers        what it gives
-    randomised_rows  rows that are perturbed one by one
-    unknown_keys   values that many rows have, of a column that nobody has listed
-    source         what the gate needs of rows, and of an engine
+    sampled_steps  many Gaussian steps that were paid for, taken one by one
+    gate           the ways out: charge, fold, add noise; what it needs of rows
+    randomise      rows that are perturbed one by one
+    unknown_keys   values that many rows have, of a column without a list of values
     aggregate      rows become bounded integers, sums are exact
-    validation     everything that can be wrong with a question, before it is paid for
     steps          what many steps cost together, and their noise
-    query          questions as data, and their sensitivities
+    query          questions as data, their sensitivities, and questions that are bound
+    validation     forms of questions, stated in annotations, checked before a charge
     charge         receipts and reservations: what the gate needs of a ledger
-    budget         what fits, whoever chooses among all kinds of charges
-    cost           epsilon, rho and (epsilon, delta) in exact fractions
+    cost           epsilon, rho and (epsilon, delta) in exact fractions; what fits
     expressions/   derived columns and filters, row by row
     history        earlier rows of the same person beside each row
     joins          rows of two tables of the same people

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from discreto.core import compiled
-from discreto.core.bound import Bound
-from discreto.core.fit_rows import held as held_rows
 from discreto.core.query import (
     Batch,
+    Bound,
     BoundBlock,
     Everyone,
     Floats,
@@ -28,6 +27,8 @@ from discreto.core.query import (
     Sum,
 )
 from discreto.core.rounding import make_whole
+from discreto.core.row_cache import WithCache
+from discreto.core.row_cache import held as held_rows
 from discreto.core.row_program import (
     BETWEEN,
     SHIFT_SCALE,
@@ -243,8 +244,9 @@ class _Work:
         self, part: BoundBlock, row: Row
     ) -> tuple[Sequence[Value], tuple[int, ...]]:
         """Return the values of a block, and the sizes of codes if they are codes."""
-        features, shape, sizes = part.block.features, part.shape, ()
-        if isinstance(features, RowFeatures):
+        features, shape = part.block.features, part.shape
+        sizes: tuple[int, ...] = ()
+        if isinstance(features, RowFeatures) and features.of_rows():
             found = features.row_numbers(row, self.domain)
             width = len(found)
         elif isinstance(features, RowCodes) and part.block.form == "linear":
@@ -315,19 +317,18 @@ class _Work:
         Where a fit holds what its questions have in common, that is read and not
         worked out again.
         """
-        if getattr(batch, "fit_rows", None) is None:
+        if not isinstance(batch, WithCache) or not batch.cache.keeps_whole_rows():
             return self.program, batch
         if self._kept is False:
-            both = trace_kept(self._values)
-            self._kept = None if both is None else (*both, both[0].digest())
+            self._kept = trace_kept(self._values)
         if not isinstance(self._kept, tuple):
             return self.program, batch
-        first, rest, digest = self._kept
+        first, rest = self._kept
 
         def fill(out: Floats) -> None:
             first.fill(batch, length, out)
 
-        (lines,) = held_rows(batch, (digest,), [(first.width, length)], fill)
+        (lines,) = held_rows(batch, first.key(), [(first.width, length)], fill)
         kept = {kept_name(k): line for k, line in enumerate(lines)}
         return rest, {**batch, **kept}
 

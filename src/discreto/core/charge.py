@@ -1,15 +1,19 @@
-"""What the gate needs of a ledger: charge first, then release.
+"""Receipts, reservations, and the interface of a ledger: charge first, then release.
 
 The gate knows nothing of files. It asks a ``Charger`` for a ``Receipt`` and draws
 noise only when it has one. :mod:`discreto.core.ledger` is the durable implementation.
+
+Every attempt without a stored answer is paid for. Two threads that ask the same at the
+same moment would pay twice for one answer, so the threads of a process take turns
+under a key (``one_at_a_time``): the second one waits and finds the answer.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, runtime_checkable
 
@@ -18,6 +22,7 @@ from discreto.core.noise.sampler import Sampler
 from discreto.errors import BudgetError, LedgerError, UnsafeError
 
 Event = Mapping[str, Any]
+_NOTHING = Cost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class Receipt:
     attempt: int = 0  # the entry that paid for this attempt, if it is a later one
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         out = {"seq": self.seq, "label": self.label, "cost": self.cost.to_dict()}
         stamp = {"simulated": True} if self.simulated else {}
         return out | {"hash": self.hash} | stamp
@@ -42,14 +47,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How a simulation ledger replaces secret noise: by seeded noise, or by none."""
+    """The replacement of secret noise in a simulation: seeded noise, or none."""
 
     sampler: Sampler
     noise: bool = True
 
 
 class Charger(Protocol):
-    """Whatever can be charged: a ledger, an analyst's view of it, a reservation."""
+    """A payer: a ledger, an analyst's view of it, a reservation."""
 
     @property
     def simulation(self) -> Simulation | None: ...
@@ -86,7 +91,7 @@ class Notes(Protocol):
 
 def begin(payer: Charger) -> None:
     """Tell a payer that wants to know it that rows are read from now on."""
-    if isinstance(payer, Begins):
+    if isinstance(payer, Prepaid | Begins):
         payer.begin()
 
 
@@ -167,7 +172,7 @@ class Reservation(Prepaid):
         super().__init__(ledger, receipt)
         # Whether a replaced row can touch two such reservations of one receipt.
         self.shared = shared
-        self._drawn = Cost()
+        self._drawn = _NOTHING
 
     def charge(
         self,
@@ -180,7 +185,7 @@ class Reservation(Prepaid):
         self._check_process()
         paid = self.receipt
         with self._lock:
-            drawn = self._drawn + cost
+            drawn = cost if self._drawn is _NOTHING else self._drawn + cost
             if not paid.cost.covers(drawn):
                 raise BudgetError(
                     f"{label!r} costs {cost}, more than is left of what was reserved "
@@ -188,3 +193,44 @@ class Reservation(Prepaid):
                 )
             self._drawn = drawn
         return self._share(cost, label)
+
+
+class _Turn:
+    """The lock of one key, and how many threads have it or wait for it."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.RLock(), 0
+
+
+_turns: dict[str, _Turn] = {}
+_guard = threading.Lock()
+
+
+@contextmanager
+def one_at_a_time(key: str | None) -> Iterator[None]:
+    """Hold the turn of a key; without a key there is nothing to wait for."""
+    if not isinstance(key, str):  # what is not a text is refused by the ledger
+        yield
+        return
+    with _guard:
+        turn = _turns.setdefault(key, _Turn())
+        turn.users += 1
+    try:
+        with turn.lock:
+            yield
+    finally:
+        with _guard:
+            turn.users -= 1
+            if not turn.users and _turns.get(key) is turn:
+                del _turns[key]
+
+
+def _start_anew() -> None:
+    """Forget the turns of threads that a fork did not copy."""
+    global _guard
+    _turns.clear()
+    _guard = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -11,14 +11,22 @@ import difflib
 import hashlib
 import hmac
 import json
+import math
+import re
 import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreto.errors import ParameterError
+
+WHOLE = 1 << 63  # whole numbers are smaller: they fit the arrays of any loop
+LONGEST = 1000  # letters of a text that came from outside
+_FRACTION = re.compile("([0-9]+)(?:/([0-9]+))?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 # Words that people write for ours, too far from them to be found by their letters.
 _MEANT = {
@@ -172,3 +180,69 @@ def did_you_mean(key: object, known: Collection[str]) -> str:
     near = [_MEANT[plain]] if _MEANT.get(plain) in known else []
     near = near or difflib.get_close_matches(plain, list(known), n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def read_fraction(text: object, letters: int = 81) -> Fraction:
+    """A fraction of whole numbers; 1e99999999 would fill the memory."""
+    short = isinstance(text, str) and len(text) <= letters
+    found = _FRACTION.fullmatch(str(text)) if short else None
+    if found is None or not int(found[2] or 1):
+        raise ParameterError("this is not a fraction of whole numbers.")
+    return Fraction(int(found[1]), int(found[2] or 1))
+
+
+def check_amounts(data: Any) -> dict[str, Any]:
+    """A cost from outside whose amounts are fractions that can be read."""
+    for name, amount in data.items():
+        if name != "infinite":
+            read_fraction(amount, 10**3)
+    return dict(data)
+
+
+def check_plain(
+    data: Any, most: int, depth: int = 16, letters: int = LONGEST, largest: int = WHOLE
+) -> None:
+    """Refuse JSON data from outside that is too deep, too long, or not plain.
+
+    What is left can be walked, written and printed: whole numbers have 64 bits (or are
+    below ``largest``), texts are short and can be encoded, numbers are finite.
+    """
+    level, seen = [data], 0
+    for _ in range(depth + 1):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.keys()
+                below += one.values()
+            elif isinstance(one, list | tuple):
+                below += one
+            elif not _is_plain(one, letters, largest):
+                raise ParameterError("a message holds something that is not plain.")
+            if seen + len(below) > most:
+                raise ParameterError(f"a message has too many parts (at most {most}).")
+        seen += len(below)
+        if not below:
+            return
+        level = below
+    raise ParameterError("a message is nested too deeply.")
+
+
+def _is_plain(one: Any, letters: int, largest: int) -> bool:
+    if type(one) is float:
+        return math.isfinite(one)
+    if isinstance(one, str):
+        return len(one) <= letters and not _SURROGATE.search(one)
+    if one is None or isinstance(one, bool):
+        return True
+    if isinstance(one, float):
+        return math.isfinite(one)
+    return isinstance(one, int) and -largest < one < 2 * largest
+
+
+def short(value: object) -> str:
+    """Return a value as text of at most 40 letters."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "a very large number"
+    return text if len(text) <= 40 else text[:37] + "..."

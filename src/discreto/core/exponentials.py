@@ -3,7 +3,7 @@
 What a library's ``exp`` gives in its last bit depends on the library, and numpy's on
 the processor. Here they are made of sums, products, quotients and floors alone, each
 rounded as IEEE 754 says, and of powers of two: numpy, compiled loops and databases
-(``discreto.data.sql.exponentials``) take the same steps in the same order. The
+(``discreto.data.sql.row_language``) take the same steps in the same order. The
 formulas are those of Sun's fdlibm; errors stay below 1 unit in the last place
 (``tests/unit/core/test_exponentials.py``).
 

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate, compiled
-from discreto.core.bound import Bound
+from discreto.core.capabilities import KeepsBatches
 from discreto.core.frame import BATCH, Frame, Place
 from discreto.core.maps.cells import Cross
-from discreto.core.query import Ints, Sum
+from discreto.core.query import Bound, Ints, Sum
+from discreto.core.row_cache import ask_within
 from discreto.errors import UnsafeError
 
 Keep = Callable[[int], NDArray[np.bool_]]  # which of so many rows a sample takes
@@ -64,24 +65,9 @@ def merge(asked: Bound, first: Folded, second: Folded) -> Folded:
     return Folded(tables, first.places + second.places, _CORE)
 
 
-def by_query(tables: list[Ints], frame: Frame) -> Folded:
-    """Return sums that one query has found over all rows of a frame.
-
-    That the query has seen each row once is believed of the code that runs it: one
-    query is one place, and it is counted with what must be trusted.
-    """
-    return Folded(tables, frame.places(), _CORE)
-
-
 def made_up(tables: list[Ints]) -> Folded:
     """Return sums over public rows, which cover no place of any table."""
     return Folded(tables, (), _CORE)
-
-
-def of_copy(found: Folded, copy: Frame, frame: Frame) -> Folded:
-    """Return sums over a copy as those over the frame that was copied."""
-    check_once(found, copy.places())
-    return Folded(found.tables, frame.places(), _CORE)
 
 
 def check_once(found: Folded, places: tuple[Place, ...]) -> None:
@@ -113,10 +99,11 @@ def fold_all(asked: Bound, frame: Frame, keep: Keep | None = None) -> Folded:
     """
     size = _rows_at_once(asked)
     total = aggregate.empty(asked)
-    read = frame.batches
+    read: Any = frame.batches
     if keep is None and keeps(asked):
-        read = getattr(frame, "kept_batches", read)
+        read = frame.kept_batches if isinstance(frame, KeepsBatches) else read
     for batch, rows in read(asked.columns, size):
+        ask_within(batch, asked.domain)  # what is kept for rows is kept in its terms
         if keep is not None:
             chosen = keep(rows)
             batch = {name: values[chosen] for name, values in batch.items()}

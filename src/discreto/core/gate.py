@@ -3,11 +3,11 @@
 ``measure`` releases exact sums, or a function of them, with noise; ``step`` the sums
 over a secret sample of rows, as one of many steps that are paid for together;
 ``select`` the index of a noisy largest score; ``discover`` the values that many rows
-have of a column that nobody has listed; ``randomise`` rows that were perturbed one by
+have of a column without a list of values; ``randomise`` rows that were perturbed one by
 one. ``parts`` opens gates to disjoint parts of the rows for the cost of one.
 Each first decides everything from public facts (scale, cost, refusals), then charges,
 and only then lets the source touch a row. Nothing else in the package returns a value
-that depends on rows.
+that depends on rows. All ways out stand in one file: a reviewer sees them together.
 
 No row can make a checked question fail. Whatever fails nevertheless (a dead worker, a
 full disk, a bug) shuts the ledger: it may tell one bit about rows, and not a second.
@@ -18,17 +18,15 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar, cast
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, Self, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
-from discreto.core import source as sources
-from discreto.core.answers import Discovery, Measurement, Selection
-from discreto.core.answers import noise_facts as _laws
-from discreto.core.answers import stored_tables as _tables
-from discreto.core.bound import Bound, bind, inside
+from discreto.core.capabilities import BoundsPeople, FoldsAhead, Forgets
 from discreto.core.charge import (
     Charger,
     Event,
@@ -39,34 +37,176 @@ from discreto.core.charge import (
 )
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
-from discreto.core.expressions import Step, view_domain
-from discreto.core.fold import Keep, check_once
+from discreto.core.expressions import Step, ViewFrame, view_domain
+from discreto.core.fold import Folded, Keep, check_once
+from discreto.core.frame import Frame, Place
+from discreto.core.joins import JoinedFrame
 from discreto.core.noise.calibration import Noise, noises_for, scale_for
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
+from discreto.core.people import PersonBound
 from discreto.core.query import (
     Block,
+    Bound,
     Choice,
     Derived,
     Everyone,
+    Floats,
     Ints,
     Ones,
     Query,
     Randomise,
     Sum,
     Tally,
+    bind,
+    inside,
 )
 from discreto.core.query_json import digest
 from discreto.core.randomise import check_randomise, perturbed
-from discreto.core.source import FoldedAhead, Rehearsal, RowPartition, Source
 from discreto.core.steps import PaidSteps, check_sampling
-from discreto.core.unknown_keys import Keys, keys_noise, shown_keys
+from discreto.core.unknown_keys import Keys, KeysNoise, keys_noise, shown_keys
 from discreto.core.validation import check_parts
-from discreto.errors import DomainError, KernelFault, ParameterError
+from discreto.errors import (
+    ChangedError,
+    DomainError,
+    KernelFault,
+    ParameterError,
+    StalledError,
+    UnsafeError,
+)
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _FAULT = "the answer could not be computed; the charge stands and the ledger is shut."
+_CHANGED = (
+    "the rows were changed while they were read: there is no answer, and the charge "
+    "stands. Ask again after table.reload()."
+)
 _COUNT = Sum(Everyone(), (Block(Ones()),))
+
+
+class Source(Protocol):
+    """Rows behind the gate: exact folds and plain columns, for the gate only."""
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded: ...
+    def places(self) -> tuple[Place, ...]: ...
+    def refusal(self, asked: Bound | None, sampled: bool = False) -> str: ...
+    def column(self, name: str) -> Floats | Ints: ...
+    def texts(self, name: str) -> NDArray[Any]: ...
+    def seen(self, step: Step, domain: Domain) -> Source: ...
+
+    def unready(self) -> str:
+        """Return why rows cannot be read now, a public reason; empty if they can."""
+
+    def unchanged(self) -> bool:
+        """Return True if these are still the rows that the source was opened on."""
+
+    def person_bound(self) -> PersonBound | None:
+        """Return the proof that no person has too many rows, if there is one."""
+
+
+def person_bound_of(frame: Frame) -> PersonBound | None:
+    """Return the bound that a frame carries, through views and joins of the core."""
+    if isinstance(frame, ViewFrame):
+        return person_bound_of(frame.frame)
+    if isinstance(frame, JoinedFrame):
+        bounds = [person_bound_of(one) for one in frame.sides()]
+        first, second = bounds
+        return None if first is None or second is None else first.times(second)
+    found = frame.person_bound if isinstance(frame, BoundsPeople) else None
+    return found if isinstance(found, PersonBound) else None
+
+
+def check_people(source: Source, domain: Domain) -> None:
+    """Refuse rows of people unless the core has bounded how many each of them has."""
+    if domain.person is None:
+        return
+    bound = source.person_bound()
+    if bound is None or bound.rows > domain.rows_per_person:
+        raise UnsafeError(
+            f"the domain protects whole people ({domain.person!r}), and nothing bounds "
+            "how many rows each of them has here."
+        )
+
+
+class RowPartition(Protocol):
+    """Disjoint parts of the rows, each row's by its own content."""
+
+    def count(self, domain: Domain) -> int: ...
+    def restrict(self, query: Sum | Tally, number: int) -> Sum | Tally: ...
+
+
+class Rehearsal:
+    """Synthetic rows that refuse all that the rows themselves would refuse."""
+
+    def __init__(self, rows: Source, made_up: Source) -> None:
+        self._rows, self._made_up = rows, made_up
+        self.fold, self.column = made_up.fold, made_up.column
+        self.texts = made_up.texts
+        self.refusal = rows.refusal
+        self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
+        self.places = made_up.places
+
+    def seen(self, step: Step, domain: Domain) -> Source:
+        views = self._rows.seen(step, domain), self._made_up.seen(step, domain)
+        return Rehearsal(*views)
+
+
+class FoldedAhead:
+    """Rows of which some sums have been folded already, in one pass for all.
+
+    A question gets what was folded for the same question of the same domain, or is
+    folded now. Each is handed out once: noise is added to it in place of nothing else.
+    """
+
+    def __init__(
+        self, rows: Source, several: Sequence[Bound], found: Sequence[Folded | None]
+    ) -> None:
+        self._rows = rows
+        self._several = list(zip(several, found, strict=True))
+        self.column, self.texts, self.seen = rows.column, rows.texts, rows.seen
+        self.refusal = rows.refusal
+        self.forget = rows.forget if isinstance(rows, Forgets) else lambda: None
+        self.unready, self.unchanged = rows.unready, rows.unchanged
+        self.person_bound = rows.person_bound
+        self.places = rows.places
+
+    def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
+        for i, (known, sums) in enumerate(self._several):
+            same = keep is None and sums is not None and known.domain is asked.domain
+            if same and known.query == asked.query:
+                del self._several[i]
+                return sums  # type: ignore[return-value]
+        return self._rows.fold(asked, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Noisy sums: for each block an integer table (cells x width) and its noise."""
+
+    tables: tuple[Ints, ...]
+    noises: tuple[Noise, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen candidate of each group, and the scale of the noise on scores."""
+
+    indices: Ints
+    scale: Fraction
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Values that had enough rows, their noisy counts, and the noise on them."""
+
+    keys: tuple[str, ...]
+    counts: Ints
+    noise: KeysNoise
+    receipt: Receipt
 
 
 class Gate:
@@ -77,14 +217,15 @@ class Gate:
 
     part: tuple[str, int] | None = None  # of a table, if it leads to one only
     _partition: RowPartition | None = None
+    _checked: Bound | None = None  # by this very gate, and not asked yet
+    _own_sampler: Sampler | None = None  # secret noise, made for the first draw
 
     def __init__(
         self, domain: Domain, ledger: Charger, source: Source, name: str = ""
     ) -> None:
         self.domain, self.ledger, self.name = domain, ledger, name
-        sources.check_people(source, domain)
+        check_people(source, domain)
         self._source = source
-        self._system = Sampler(Entropy())
 
     def measure(
         self,
@@ -93,10 +234,10 @@ class Gate:
         label: str,
         key: str | None = None,
     ) -> Measurement:
-        """Exact sums, or a function of them, plus noise."""
+        """Return sums, or a function of sums, with noise."""
         bound = self._check(query, cost, label, Sum | Derived)
         noises = noises_for(bound, cost)
-        receipt = self._charge("measure", bound.query, cost, label, _laws(noises), key)
+        receipt = self._charge("measure", bound.query, cost, label, noises, key)
         if receipt.answer is not None:
             return Measurement(_tables(receipt.answer), noises, receipt)
         tables = self._noisy(bound, noises, label)
@@ -115,7 +256,9 @@ class Gate:
         if not isinstance(payer, PaidSteps):
             raise ParameterError(f"{label!r} is a step of many, which are paid as one.")
         steps, rate = payer.steps, payer.steps.rate
-        bound = self.check(query, label, Sum | Derived, sampled=rate < 1)
+        bound = self.check(query, label, sampled=rate < 1)
+        if not isinstance(bound.query, Sum | Derived):
+            raise ParameterError(f"{label!r} cannot be asked in this way.")
         check_sampling(rate, self.domain)
         if rate < 1 and isinstance(bound.query, Derived):
             # It folds the rows many times, and one step pays for one sample.
@@ -133,7 +276,7 @@ class Gate:
         return Measurement(tables, noises, receipt)
 
     def parts(self, partition: RowPartition, cost: Cost, label: str) -> list[Self]:
-        """A gate to each part. Each may spend ``cost``, which is paid once.
+        """Return a gate to each part. Each may spend ``cost``, which is paid once.
 
         A row is in one part only, by its own content, so what another part answers
         does not depend on it (parallel composition; McSherry 2009). A replaced row may
@@ -148,63 +291,69 @@ class Gate:
         receipt = self.ledger.charge(cost, label)
         out, two = [], self.domain.neighbours == "replace"
         for number in range(count):
-            inner = copy.copy(self)
+            inner = self._copied()
             inner.ledger = Reservation(self.ledger, receipt, shared=two)
             inner._partition, inner.part = partition, (label, number)
             out.append(inner)
         return out
 
     def seen(self, step: Step) -> Self:
-        """A gate to a view: each of its rows comes from one row, by that row alone.
+        """Return a gate to a view, whose rows come each from one row alone.
 
         So views of neighbours are neighbours, and what they answer costs the same.
         """
         if self._partition is not None:
             raise ParameterError("a part of a table has no views: take the view first.")
-        out = copy.copy(self)
+        out = self._copied()
         out.domain = view_domain(step, self.domain)
         out._source = self._source.seen(step, self.domain)
-        sources.check_people(out._source, out.domain)
+        check_people(out._source, out.domain)
         out.name = f"{self.name}, {digest(step)}" if self.name else ""
         return out
 
     def folded_ahead(self, several: Sequence[Bound], label: str) -> Self:
-        """A gate that has folded several sums in one pass; they are paid for already.
+        """Return a gate that has folded several sums, already paid for, in one pass.
 
         What was folded stays behind the gate until the question about it is asked.
-        Sums that nobody asks for are forgotten with the gate.
+        Sums that are not asked for are forgotten with the gate.
         """
         apart = [asked for asked in several if asked.checked]
-        together = getattr(self._source, "fold_several", None)
+        source = self._source
         wanted = len(apart) > 1 and all(a.domain is self.domain for a in apart)
         paid = isinstance(self.ledger, Reservation)
-        if together is None or not wanted or not paid or self._partition is not None:
+        if (
+            not isinstance(source, FoldsAhead)
+            or not wanted
+            or not paid
+            or self._partition is not None
+        ):
             return self
-        out = copy.copy(self)
-        found = self._quietly(label, lambda: together(apart))
+        out = self._copied()
+        found = self._quietly(label, lambda: source.fold_several(apart))
         out._source = FoldedAhead(self._source, apart, found)
         return out
 
     def finish(self) -> None:
-        """Let go of what was made of whole rows for several questions."""
-        getattr(self._source, "forget", lambda: None)()
+        """Forget what was made of whole rows for several questions."""
+        if isinstance(self._source, Forgets):
+            self._source.forget()
 
     def rehearsed(self, source: Source, ledger: Charger) -> Self:
-        """A gate to made-up rows that refuses what this one would refuse."""
-        out = copy.copy(self)
+        """Return a gate to synthetic rows that refuses all that this one would."""
+        out = self._copied()
         out._source, out.ledger = Rehearsal(self._source, source), ledger
         return out
 
     def paid_by(self, ledger: Charger) -> Self:
-        """The same gate with another payer, such as a reservation."""
-        out = copy.copy(self)
+        """Return the same gate with another payer, such as a reservation."""
+        out = self._copied()
         out.ledger = ledger
         return out
 
     def select(
         self, query: Choice | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Selection:
-        """The index of the largest noisy score in each group, and nothing else."""
+        """Return the index of the largest noisy score in each group, and no score."""
         bound = self._check(query, cost, label, Choice)
         scale = scale_for(bound, cost, whole=self._partition is None)
         facts = {"scale": str(scale)}
@@ -225,7 +374,7 @@ class Gate:
         return Selection(indices, scale, receipt)
 
     def discover(self, query: Keys, cost: Cost, label: str) -> Discovery:
-        """The frequent values of a column whose values nobody has listed."""
+        """Return the frequent values of a column without a list of values."""
         check_parts(query, self.domain)
         self._refuse(None, label)
         if self._partition is not None:
@@ -246,7 +395,7 @@ class Gate:
         return Discovery(keys, counts, drawn, receipt)
 
     def randomise(self, query: Randomise, cost: Cost, label: str) -> Ints:
-        """Every row's value, perturbed on its own.
+        """Return every row's value, perturbed on its own.
 
         A Category comes back as codes (the last one is "missing" where that is
         allowed), a Number in steps of 2^-20 of half its range around its centre.
@@ -267,23 +416,36 @@ class Gate:
         column = self.domain[query.column]
         return perturbed(values, column, query.mechanism, cost.epsilon, sampler)
 
+    def _copied(self) -> Self:
+        """Return a copy for other rows or another payer, which has checked nothing."""
+        out = copy.copy(self)
+        out._checked = None
+        return out
+
     # What stands between a question and the rows
 
     def _check(self, query: Query | Bound, cost: Cost, label: str, kind: Any) -> Bound:
-        bound = self.check(query, label, kind)
+        if query is self._checked and isinstance(query, Bound):
+            bound = query  # a session has just had it checked, here
+            self._checked = None
+        else:
+            bound = self.check(query, label)
+        if not isinstance(bound.query, kind):
+            raise ParameterError(f"{label!r} cannot be asked in this way.")
         if cost.infinite or bool(cost.epsilon) == bool(cost.rho) or cost.block_epsilon:
             raise ParameterError(f"{label!r} needs a cost of one kind. Got {cost}.")
         return bound
 
     def check(
-        self, query: Query | Bound, label: str, kind: Any = Query, sampled: bool = False
+        self, query: Query | Bound, label: str, *, sampled: bool = False
     ) -> Bound:
-        """The question, bound to the domain, or a refusal from public facts.
+        """Return the question, bound to the domain, or refuse it from public facts.
 
-        What is not refused here can be answered for every table.
+        A question that is not refused here can be answered for every table. The next
+        ``measure`` or ``select`` of this gate takes the result without another check.
         """
         bound = bind(query, self.domain)
-        if not isinstance(bound.query, kind):
+        if not isinstance(bound.query, Query):
             raise ParameterError(f"{label!r} cannot be asked in this way.")
         self._refuse(bound, label, sampled)
         if self._partition is not None:
@@ -292,6 +454,7 @@ class Gate:
             unfit = products or isinstance(bound.query, Randomise)
             if unfit and self.domain.neighbours == "replace":
                 raise ParameterError(f"{label!r} cannot be asked of a part of a table.")
+        self._checked = None if sampled else bound
         return bound
 
     def _refuse(self, bound: Bound | None, label: str, sampled: bool = False) -> None:
@@ -302,10 +465,24 @@ class Gate:
             raise ParameterError(f"{label!r} cannot be asked of this table: {refusal}")
 
     def check_rows(self, label: str) -> None:
-        """Refuse rows that were changed since the opening, or cannot be reached."""
-        if isinstance(self.ledger, Prepaid):
-            return sources.check_same(self._source)
-        sources.check_ready(self._source, label)
+        """Refuse rows that were changed since the opening, or cannot be reached.
+
+        What was made of the rows before (who stays, which rows belong together) is not
+        about other rows: laid over them, one person could move any number of rows.
+        """
+        if isinstance(self.ledger, Prepaid):  # after the charge: too late to refuse
+            return self._check_same()
+        reason = self._source.unready()
+        if reason:
+            raise ParameterError(f"{label!r} cannot be asked of this table: {reason}.")
+
+    def _check_same(self) -> None:
+        """Give no answer, after a charge, from rows that changed on the way.
+
+        The ledger stays open: that rows were changed, and when, is public.
+        """
+        if not self._source.unchanged():
+            raise ChangedError(_CHANGED)
 
     def _charge(
         self,
@@ -313,11 +490,13 @@ class Gate:
         query: Query | Keys,
         cost: Cost,
         label: str,
-        facts: Event,
+        facts: Event | tuple[Noise, ...],
         key: str | None,
     ) -> Receipt:
         if not getattr(self.ledger, "wants_events", True):
             return self.ledger.charge(cost, label, None, key)
+        if isinstance(facts, tuple):
+            facts = {"noise": [{"law": n.law, "amount": str(n.amount)} for n in facts]}
         event = {
             "door": door,
             "query": digest(query),
@@ -341,8 +520,8 @@ class Gate:
             function, cells = query.function, query.cells
             return self._quietly(label, lambda: [function.compute(fold, cells, domain)])
         if self._partition is not None:
-            return self._quietly(label, lambda: fold(query))
-        return self._quietly(label, lambda: self._folded(asked, keep))
+            return self._quietly(label, fold, query)
+        return self._quietly(label, self._folded, asked, keep)
 
     def _folded(self, asked: Bound, keep: Keep | None) -> list[Ints]:
         found = self._source.fold(asked, keep)
@@ -357,23 +536,30 @@ class Gate:
         keep: Keep | None = None,
     ) -> tuple[Ints, ...]:
         exact = self._fold(asked, label, keep)
-        return tuple(
-            aggregate.shown(
-                aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
-            )
+        noisy = [
+            aggregate.add(sums, self._noise(noise, sums.size).reshape(sums.shape))
             for sums, noise in zip(exact, noises, strict=True)
-        )
+        ]
+        return tuple([aggregate.shown(sums) for sums in noisy])
 
     def _scores(self, asked: Bound, label: str) -> Ints:
         score, tally = asked.query.score, cast(Bound, asked.tally)
         sums = aggregate.bounded(self._fold(tally, label)[0])
-        scores: Ints = self._quietly(label, lambda: score.scores(sums, self.domain))
+        scores: Ints = self._quietly(label, score.scores, sums, self.domain)
         return scores
 
-    def _quietly(self, label: str, work: Callable[[], T]) -> T:
-        """Work on rows that must not fail; if it does, the ledger is shut."""
+    def _quietly(self, label: str, work: Callable[[*Ts], T], *facts: *Ts) -> T:
+        """Return the result of work on rows. If it fails, the ledger is shut."""
         begin(self.ledger)
-        found, reason = sources.attempt(self._source, work)
+        found: list[T] = []
+        reason = ""
+        try:
+            found.append(work(*facts))
+        except StalledError as error:  # workers that did nothing quote no row
+            reason = f" ({error})"
+        except Exception:  # noqa: S110 - its text may quote a row
+            pass
+        self._check_same()  # first: of changed rows it does not matter what was found
         if found:
             return found[0]
         # Out here, so that the cause, which may quote a row, is not the context.
@@ -382,18 +568,28 @@ class Gate:
 
     @property
     def noiseless(self) -> bool:
-        """Whether this is a simulation without noise."""
+        """True in a simulation without noise."""
         simulation = self.ledger.simulation
         return simulation is not None and not simulation.noise
 
     def _sampler(self) -> Sampler:
         simulation = self.ledger.simulation
-        return self._system if simulation is None else simulation.sampler
+        if simulation is not None:
+            return simulation.sampler
+        if self._own_sampler is None:  # a rehearsal never draws
+            self._own_sampler = Sampler(Entropy())
+        return self._own_sampler
 
     def _noise(self, noise: Noise, count: int) -> Ints:
-        if self.noiseless:
+        simulation = self.ledger.simulation
+        if simulation is not None and not simulation.noise:
             return np.zeros(count, dtype=np.int64)
         return noise.draw(self._sampler(), count)
+
+
+def _tables(text: str) -> tuple[Ints, ...]:
+    """Return the tables of an answer that a ledger has kept."""
+    return tuple(np.array(table) for table in json.loads(text))
 
 
 __all__ = [

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.contribution import person_numbers
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.domain import Category, Column, Domain, Number
 from discreto.core.expressions import Col
 from discreto.core.frame import Array, Frame, Origin, Place, asked
 from discreto.core.joins import may_lack
+from discreto.core.people import person_numbers
 from discreto.core.query import Ints
 from discreto.errors import DomainError, ParameterError
 

@@ -9,32 +9,10 @@ can move it, from how far a row can move its parts. ``docs/proofs/sensitivity.md
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from discreto.core.domain.domain import Domain, Neighbours
-from discreto.core.query import Block, Ints, Ones, Sum
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Bounds on how far one row moves any number of an expression.
-
-    A row that is added moves it by ``least`` to ``most``; one that is put in the place
-    of another of the same group by at most ``replaced``, either way.
-    """
-
-    least: int
-    most: int
-    replaced: int
-
-
-class CountExpression(Protocol):
-    """A table (groups x candidates) of whole numbers, from the counts of all cells."""
-
-    def values(self, counts: Ints) -> Ints: ...
-    def moved(self) -> Moved: ...
+from discreto.core.query import CountExpression, Ints, Moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,46 +102,3 @@ class Shifted:
 
     def moved(self) -> Moved:
         return self.of.moved()
-
-
-class CountScore:
-    """A score of choices that is an expression of the counts of cells.
-
-    A subclass says ``expression``; its sensitivity follows.
-    """
-
-    __slots__ = ()
-
-    def expression(self) -> CountExpression:
-        """Return the score as an expression."""
-        raise NotImplementedError
-
-    def groups(self) -> int:
-        """Return into how many groups the cells divide."""
-        return 1
-
-    def check(self, domain: Domain) -> None:
-        """Accept every domain: the score is about counts."""
-
-    def check_tally(self, tally: Any, domain: Domain) -> None:
-        """Accept every tally: whether its cells divide is seen when it is bound."""
-
-    def fits(self, tally: object) -> bool:
-        """Return True if ``tally`` counts rows by cell, and nothing else."""
-        return isinstance(tally, Sum) and tally.blocks == (Block(Ones()),)
-
-    def scores(self, sums: Ints, domain: Domain) -> Ints:
-        """Return the score of each candidate of each group."""
-        return self.expression().values(sums[:, 0].reshape(self.groups(), -1))
-
-    @property
-    def monotone(self) -> bool:
-        """Whether one more row lowers no score."""
-        return self.expression().moved().least >= 0
-
-    def sensitivity(self, neighbours: Neighbours) -> int:
-        """Return how far one row moves any score."""
-        moved = self.expression().moved()
-        if neighbours == "replace":
-            return moved.replaced
-        return max(moved.most, -moved.least)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.field_types import fits, forms_of, is_part, read_fraction, written
+from discreto.core.documents import read_fraction
+from discreto.core.validation import fields_of, forms_of, is_part, written
 from discreto.errors import ParameterError
 
 _PLAIN = {str, int, float, bool, type(None)}
@@ -62,14 +63,15 @@ def decode(
     if cls is None:
         raise ParameterError(f"unknown kind of question {str(kind)[:40]!r}.")
     parts, forms = {}, forms_of(cls)
+    fields = {field.name: field for field in fields_of(cls)}
     for name, value in data.items():
         if name == "kind":
             continue
         if name not in forms:
             raise ParameterError(f"{kind}: the parts of the question do not fit.")
         part = decode(value, kinds, depth + 1, deepest)
-        if not fits(part, forms[name]):
-            raise ParameterError(f"{kind}: {name!r} is not of the right form.")
+        if not fields[name].fits(part):
+            raise fields[name].refusal(cls, part)
         parts[name] = written(part, forms[name])
     try:
         return cls(**parts)

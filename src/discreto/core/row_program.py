@@ -17,7 +17,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -400,8 +399,8 @@ class Program:
         """Write the numbers of some rows."""
         fast = compiled.loops(length * len(self.code), LOOPS)
         if fast is not None:
-            columns, _held = self.addresses(batch, length)
-            fast.rows(self.arrays(), columns, out)
+            places, _held = self.addresses(batch, length)
+            fast.rows(self.arrays(), places, out)
             return
         columns = self._columns(batch, length)
         for start in range(0, length, _HELD):
@@ -413,12 +412,11 @@ class Program:
         known = self.code, self.constants, self.tables, self.starts, self.guides
         return *known, self.parts, self.lines
 
-    def digest(self) -> bytes:
-        """Return a digest of all that the numbers follow from beside the row itself."""
-        parts = [np.array([self.width, self.lines]), self.code, self.constants]
-        parts += [self.tables, self.starts, self.parts, np.array(self.codes)]
-        names = repr(self.names).encode()
-        return sha256(names + b"".join(part.tobytes() for part in parts)).digest()
+    def key(self) -> tuple[Any, ...]:
+        """Return all that the numbers of a row follow from beside the row itself."""
+        parts = self.code, self.constants, self.tables, self.starts, self.parts
+        values = [part.tobytes() for part in parts]
+        return (self.names, self.codes, self.width, self.lines, *values)
 
     def addresses(self, batch: Batch, length: int) -> tuple[Ints, list[Any]]:
         """Return where columns are in memory, and what must be held meanwhile."""
@@ -485,6 +483,10 @@ class RowFeatures:
         """Return the numbers that a row becomes, in grid steps."""
         raise NotImplementedError
 
+    def of_rows(self) -> bool:
+        """Return True if ``row_numbers`` works; maps made of others may differ."""
+        return True
+
     def columns(self) -> tuple[str, ...]:
         """Return the columns that are read."""
         raise NotImplementedError
@@ -511,14 +513,15 @@ class RowCodes:
         """Return the columns that are read."""
         raise NotImplementedError
 
+    def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
+        """Return the zeros and ones that a row becomes."""
+        codes = self.row_codes(row, domain)
+        return [code.equals(float(k)) for code, size in codes for k in range(size)]
+
     def rows(self, batch: Batch, domain: Domain) -> Floats:
         """Return the numbers of some rows, before they are clamped: (width, rows)."""
-
-        def values(row: Row) -> list[Value]:
-            codes = self.row_codes(row, domain)
-            return [code.equals(float(k)) for code, size in codes for k in range(size)]
-
-        return trace(values).numbers(batch, len(batch[self.columns()[0]]))
+        made = trace(lambda row: self.row_numbers(row, domain))
+        return made.numbers(batch, len(batch[self.columns()[0]]))
 
 
 class RowCells:

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from discreto.core.charge import Event
+from discreto.core.charge import Event, one_at_a_time
 from discreto.core.gate import Gate, Measurement
 from discreto.core.query import Derived, Sum
 from discreto.core.query_json import digest
 from discreto.core.steps import PaidSteps, Steps, check_sampling
-from discreto.core.turns import one_at_a_time
 from discreto.errors import BudgetError, ParameterError
 
 

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from discreto.core.accounting import noise_multiplier
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Prepaid, Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, rho_for
 from discreto.core.domain.domain import Domain
 from discreto.core.noise.calibration import Noise
 from discreto.core.noise.gaussian import GRID_PART, fine_bits
-from discreto.core.query import BoundBlock
+from discreto.core.query import Bound, BoundBlock
 from discreto.errors import BudgetError, DomainError, ParameterError
 
 

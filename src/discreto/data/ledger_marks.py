@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.core.ledger import AnalystLedger, Ledger
-from discreto.core.ledger.store import MEMORY
+from discreto.core.ledger.sqlite import MEMORY
 from discreto.data.frames.files import paths_of
 from discreto.data.sql.address import is_address
 from discreto.errors import LedgerError, PrivacyWarning

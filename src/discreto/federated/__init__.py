@@ -11,15 +11,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
-    from discreto.federated.channels import Channel
-    from discreto.federated.federation import Federation
-    from discreto.federated.graph import TOPOLOGIES, Mixing, topology
+    from discreto.federated.federation import Channel, Federation
+    from discreto.federated.graph import TOPOLOGIES, Mixing, Neighbourhood, topology
     from discreto.federated.graph_learning import GraphLearning
     from discreto.federated.guarantee import Guarantee, client_level
     from discreto.federated.learners import FederatedAveraging
     from discreto.federated.messages import Terms
     from discreto.federated.model import FederatedModel
-    from discreto.federated.peer.mixing_row import Neighbourhood
     from discreto.federated.peer.peer import Peer
     from discreto.federated.policy import Policy
     from discreto.federated.proximal_point import ProximalPoint
@@ -30,7 +28,7 @@ if TYPE_CHECKING:  # what __getattr__ loads when it is first asked for
 # Where each name is. A silo's process often starts for one message: it must not load
 # what coordinators need, which is every model.
 _NAMES = {
-    "Channel": "discreto.federated.channels",
+    "Channel": "discreto.federated.federation",
     "FederatedAveraging": "discreto.federated.learners",
     "FederatedModel": "discreto.federated.model",
     "FederatedTable": "discreto.federated.table",
@@ -38,7 +36,7 @@ _NAMES = {
     "GraphLearning": "discreto.federated.graph_learning",
     "Guarantee": "discreto.federated.guarantee",
     "Mixing": "discreto.federated.graph",
-    "Neighbourhood": "discreto.federated.peer.mixing_row",
+    "Neighbourhood": "discreto.federated.graph",
     "Peer": "discreto.federated.peer.peer",
     "Policy": "discreto.federated.policy",
     "ProximalPoint": "discreto.federated.proximal_point",

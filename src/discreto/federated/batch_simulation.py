@@ -12,7 +12,7 @@ from discreto.core import aggregate
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import proximal
 from discreto.core.maps.gradients import TOP, limits_of, norms, pulls_of
-from discreto.core.query import Batch, Block, Cells, Everyone, Floats, Ints
+from discreto.core.query import Batch, Block, Everyone, Floats, Ints, Sum
 from discreto.core.sampled_steps import check_sampling
 from discreto.errors import DiscretoError
 from discreto.federated.rounds import (
@@ -23,7 +23,7 @@ from discreto.federated.rounds import (
     Request,
     Setting,
 )
-from discreto.federated.updates import local_steps
+from discreto.federated.silo import local_steps
 from discreto.testing import SimulationLedger
 from discreto.testing import simulate as simulation_ledger
 
@@ -57,20 +57,24 @@ class BatchEngine:
         width = len(setting.columns.names) + 1
         self._z = np.zeros((width, setting.silos, most))
         self._targets = np.zeros((setting.silos, most))
-        ask = Descent(
+        self._shares = np.ones((setting.silos, most))
+        plain = Descent(
             setting,
             np.empty((1, 0, 0)),
             np.ones(1),
-            np.zeros((1, 1, width)),
+            np.zeros((1, setting.silos, width)),
             np.ones(1),
-        ).gradient(0, 0)
+        )
+        ask = plain.gradient(0, 0)
         self._square = Block(ask).bind(domain, 1).square
         self._numbers = width * setting.silos
         for k, (batch, length) in enumerate(self._batches):
             if length:
+                ask = plain.gradient(0, k)
                 targets = ask.goals(batch, domain)
                 known = ~np.isnan(targets)
-                self._z[:, k, :length] = ask.points(batch, domain) * known
+                points, self._shares[k, :length] = ask.weighed(batch, domain)
+                self._z[:, k, :length] = points * known
                 self._targets[k, :length] = np.where(known, targets, 0.0)
 
     def answer(self, request: Request) -> Reply:
@@ -92,16 +96,18 @@ class BatchEngine:
     # Moments
 
     def _moments(self, request: MomentsRequest) -> Ints:
-        block, domain = request.query.blocks[0], self._setting.domain
+        domain = self._setting.domain
+        asked = [request.query(k) for k in range(self._setting.silos)]
         if self._exact is None or self._setting.rate < 1:
-            found = self._fold(block, request.query.cells, domain)
-            self._exact = self._bounded(found)
-        square = block.bind(domain, 1).square
+            self._exact = self._bounded(self._fold(asked, domain))
+        square = asked[0].blocks[0].bind(domain, 1).square
         return self._exact + self._noise(self._exact.shape, square)
 
-    def _fold(self, block: Block, cells: Cells, domain: Domain) -> Ints:
-        shape, found = block.features.shape(domain), []
-        for batch, length in self._batches:
+    def _fold(self, asked: list[Sum], domain: Domain) -> Ints:
+        found = []
+        for query, (batch, length) in zip(asked, self._batches, strict=True):
+            block, cells = query.blocks[0], query.cells
+            shape = block.features.shape(domain)
             with np.errstate(all="ignore"):
                 rows = block.features.rows(batch, domain)
             rows = (
@@ -189,7 +195,8 @@ class BatchEngine:
         for j in range(1, weights.shape[-1]):
             scores += weights[:, :, j, None] * points[:, j]
         limits = self._limits[seeds]
-        pulls = pulls_of(self._setting.loss, scores, self._targets, limits)
+        loss, shares = self._setting.loss, self._shares
+        pulls = pulls_of(loss, scores, self._targets, shares, limits)
         pulls *= self._finer[seeds]
         if mask is not None:
             pulls *= mask

@@ -45,11 +45,10 @@ Paths are relative to the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreto.core.documents import known_part, read_toml_file
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Domain
 from discreto.core.history import Lag, NamedPast, Past, PersonHistory, RollingMean
@@ -60,26 +59,12 @@ from discreto.errors import DomainError, ParameterError
 from discreto.federated.policy import Policy
 from discreto.federated.silo import Silo
 from discreto.table.table import Table
-
-_NEEDED = ("data", "domain", "ledger")
-_KEYS = (
-    *_NEEDED,
-    "epsilon",
-    "delta",
-    "rows",
-    "fetch",
-    "another_ledger",
-    "accept_unchecked",
-    "policy",
-    "dialect",
-    "history",
-)
-_SECTIONS = ("flower", "https", "peer")
+from discreto.text.toml_config import read_config, relative
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a silo reaches its coordinator over Flower.
+    """A silo's connection to its coordinator over Flower.
 
     Parameters
     ----------
@@ -88,7 +73,7 @@ class Wire:
     root_certificates, private_key
         The certificate that signed the coordinator's, and the silo's own secret key.
     partner
-        The name that the policy gives to whoever is behind that address.
+        The name that the policy gives to the coordinator at that address.
     port
         A local port for the silo's own processes; another one for each silo of a host.
     home
@@ -96,16 +81,16 @@ class Wire:
     """
 
     superlink: str
-    root_certificates: str
-    private_key: str
+    root_certificates: str = relative()
+    private_key: str = relative()
     partner: str = "coordinator"
     port: int = 9094
-    home: str = "flower"
+    home: str = relative(default="flower")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpsWire:
-    """How a silo answers partners over HTTPS; see ``discreto.federated.https``.
+    """A silo's HTTPS server; see ``discreto.federated.https``.
 
     Parameters
     ----------
@@ -115,62 +100,74 @@ class HttpsWire:
         Where to listen.
     """
 
-    certificate: str
-    private_key: str
-    authority: str
+    certificate: str = relative()
+    private_key: str = relative()
+    authority: str = relative()
     host: str = "127.0.0.1"
     port: int = 8443
 
 
+@dataclass(frozen=True, slots=True)
+class SiloFile:
+    """The keys and sections of a silo's file."""
+
+    data: str = relative(within)
+    domain: str = relative()
+    ledger: str = relative()
+    epsilon: Any = None
+    delta: Any = None
+    rows: Any = None
+    fetch: bool | None = None
+    another_ledger: bool = False
+    accept_unchecked: bool = False
+    policy: Policy = field(default_factory=Policy)
+    dialect: Mapping[str, Any] | None = None
+    history: Mapping[str, Any] | None = None
+    flower: Wire | None = None
+    https: HttpsWire | None = None
+    peer: Mapping[str, Any] | None = None
+
+
+def read_file(path: str | Path) -> SiloFile:
+    """Read the TOML file of a silo."""
+    return read_config(path, SiloFile, "a silo's file")
+
+
 def read_https(path: str | Path) -> HttpsWire | None:
-    """How the silo of a TOML file answers over HTTPS, if it does."""
-    data, folder = _read(path), Path(path).absolute().parent
-    if "https" not in data:
-        return None
-    part = _part(data, "https", path)
-    for name in ("certificate", "private_key", "authority"):
-        if name in part:
-            part[name] = str(folder / str(part[name]))
-    wire: HttpsWire = made(HttpsWire, part, path)
-    return wire
+    """Return the section [https] of a silo's file, if it has one."""
+    return read_file(path).https
 
 
 def read_silo(path: str | Path) -> Silo:
-    """The silo that a TOML file describes; its ledger is made if there is none."""
-    data, folder = _read(path), Path(path).absolute().parent
-    policy = made(Policy, _part(data, "policy", path), path)
-    domain = Domain.load(folder / str(data["domain"]))
-    engine = DatabaseEngine(fetch=data["fetch"]) if "fetch" in data else None
-    source, said = within(folder, str(data["data"])), _part(data, "dialect", path)
-    dialect = Dialect.from_dict(said) if said else None
-    ledger = Ledger(
-        folder / str(data["ledger"]),
-        epsilon=data.get("epsilon"),
-        delta=data.get("delta"),
-    )
+    """Return the silo of a TOML file; its ledger is made if there is none."""
+    said = read_file(path)
+    # Whatever is wrong with the file is refused before a ledger is made.
+    domain = Domain.load(said.domain)
+    engine = None if said.fetch is None else DatabaseEngine(fetch=said.fetch)
+    dialect = Dialect.from_dict(said.dialect) if said.dialect else None
     table = Table(
-        source,
+        said.data,
         domain,
-        ledger,
+        Ledger(said.ledger, epsilon=said.epsilon, delta=said.delta),
         engine=engine,
         dialect=dialect,
-        another_ledger=data.get("another_ledger") is True,
-        accept_unchecked=data.get("accept_unchecked") is True,
+        another_ledger=said.another_ledger is True,
+        accept_unchecked=said.accept_unchecked is True,
     )
     if not table.checked:
         raise DomainError(
-            f"{data['data']} is text, and its owner has not recorded that it is "
+            f"{said.data} is text, and its owner has not recorded that it is "
             "read as the domain says: values that are not read count as missing. "
-            f"Run discreto domain check {data['domain']} --data {data['data']} "
+            f"Run discreto domain check {said.domain} --data {said.data} "
             f"--owner --record, or say accept_unchecked = true in {str(path)!r}."
         )
-    if "history" in data:
-        table = table.remembering(_history(_part(data, "history", path), path))
-    return Silo(table, policy, rows=data.get("rows"))
+    if said.history is not None:
+        table = table.remembering(_history(dict(said.history), path))
+    return Silo(table, said.policy, rows=said.rows)
 
 
 def _history(part: dict[str, Any], path: str | Path) -> PersonHistory:
-    """The columns from earlier rows that an owner declares."""
+    """Return the columns from earlier rows that an owner declares."""
     order = part.pop("order", None)
     columns = tuple(NamedPast(name, _past(one, path)) for name, one in part.items())
     if not isinstance(order, str):
@@ -193,47 +190,11 @@ def _past(said: Any, path: str | Path) -> Past:
 
 
 def read_wire(path: str | Path) -> Wire:
-    """How the silo of a TOML file is reached; paths in it become absolute."""
-    folder, part = Path(path).absolute().parent, _part(_read(path), "flower", path)
-    for name in ("root_certificates", "private_key", "home"):
-        if name in part or name == "home":
-            part[name] = str(folder / str(part.get(name, "flower")))
-    wire: Wire = made(Wire, part, path)
+    """Return the section [flower] of a silo's file, if its certificates are there."""
+    wire = read_file(path).flower
+    if wire is None:
+        raise ParameterError(f"{str(path)!r} needs the section [flower].")
     for name in ("root_certificates", "private_key"):
         if not Path(getattr(wire, name)).is_file():
             raise ParameterError(f"there is no file {getattr(wire, name)!r} ({name}).")
     return wire
-
-
-def _read(path: str | Path) -> dict[str, Any]:
-    known = (*_KEYS, *_SECTIONS)
-    data = known_part(read_toml_file(path), known, "a silo's file")
-    absent = [name for name in _NEEDED if name not in data]
-    if absent:
-        raise ParameterError(
-            f"a silo's file needs {absent[0]!r}. It may have: {', '.join(known)}."
-        )
-    return data
-
-
-def _part(data: Mapping[str, Any], name: str, path: str | Path) -> dict[str, Any]:
-    part = data.get(name, {})
-    if not isinstance(part, dict):
-        raise ParameterError(f"{name!r} in {str(path)!r} must be a section: [{name}].")
-    return dict(part)
-
-
-def section(path: str | Path, name: str) -> dict[str, Any]:
-    """A section of a silo's file; empty if it has none."""
-    return _part(_read(path), name, path)
-
-
-def made(kind: Any, part: dict[str, Any], path: str | Path) -> Any:
-    """What a section of a file describes; refuses names that it does not know."""
-    known = [field.name for field in fields(kind)]
-    part = known_part(part, known, f"a section of {str(path)!r}")
-    part = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}
-    try:
-        return kind(**part)
-    except TypeError as error:
-        raise ParameterError(f"{str(path)!r}: {error}.") from None

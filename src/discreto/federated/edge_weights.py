@@ -16,7 +16,7 @@ _POWERS = (8, 32, 128, 512, 2048, 8192)
 
 
 def fastest_matrix(edges: Floats, start: float) -> Floats:
-    """The fastest mixing matrix of a 0/1 matrix of edges.
+    """Return the fastest mixing matrix of a 0/1 matrix of edges.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -23,7 +24,6 @@ from discreto.errors import (
     UnsafeError,
 )
 from discreto.federated import messages
-from discreto.federated.channels import Channel, Local
 from discreto.federated.guarantee import Guarantee
 from discreto.federated.learners import Learner
 from discreto.federated.messages import Message
@@ -38,6 +38,42 @@ from discreto.federated.rounds import (
     Setting,
 )
 from discreto.federated.silo import Silo
+
+
+class Channel(Protocol):
+    """A wire to silos. Silos that do not answer in time are left out of the replies."""
+
+    def names(self) -> list[str]:
+        """Return the silos' names."""
+
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
+        """Return the replies by the silos' names.
+
+        Parameters
+        ----------
+        outgoing
+            A message for each silo, by its name.
+        """
+
+
+class Local:
+    """Silos in this process; everything still crosses as JSON text."""
+
+    def __init__(self, silos: Mapping[str, Silo], partner: str = "coordinator") -> None:
+        self._silos, self._partner = dict(silos), partner
+
+    def names(self) -> list[str]:
+        """Return the silos' names."""
+        return list(self._silos)
+
+    def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
+        """Return every silo's reply."""
+        out = {}
+        for name, message in outgoing.items():
+            data = json.loads(json.dumps(message))
+            reply = self._silos[name].answer(data, self._partner)
+            out[name] = json.loads(json.dumps(reply))
+        return out
 
 
 class Federation:
@@ -80,7 +116,7 @@ class Federation:
         self.simulated = any(facts[name]["simulated"] for name in self.names)
 
     def facts(self) -> dict[str, Message]:
-        """What each silo says of itself, now."""
+        """Return the current public facts of each silo."""
         found: dict[str, Message] = self.channel.send(
             {name: messages.hello() for name in self.names}
         )
@@ -149,7 +185,7 @@ class Federation:
         name: str | None = None,
         view: Sequence[Step] = (),
     ) -> dict[str, Measurement]:
-        """The same noisy sums from every silo; each is charged for them.
+        """Return the same noisy sums from every silo; each is charged for them.
 
         Parameters
         ----------
@@ -178,7 +214,7 @@ class Federation:
         return {name: messages.read_release(replies[name]) for name in self.names}
 
     def count(self, epsilon: Any, name: str | None = None) -> dict[str, int]:
-        """Numbers of rows: declared ones as they are, others with noise.
+        """Return numbers of rows: declared ones as they are, others with noise.
 
         Parameters
         ----------
@@ -295,7 +331,7 @@ class Federation:
 
 
 class RoundEngine(Protocol):
-    """Whatever can answer the requests of a protocol."""
+    """An object that answers the requests of a protocol."""
 
     def answer(self, request: Request) -> Reply: ...
 
@@ -349,7 +385,7 @@ class _Wire:
 
     def _width(self, request: Request) -> int:
         if isinstance(request, MomentsRequest):
-            return request.query.blocks[0].bind(self._silos.domain, 1).width
+            return request.query(0).blocks[0].bind(self._silos.domain, 1).width
         return request.weights.shape[-1]
 
     def _message(self, request: Request, place: int) -> Message:
@@ -357,7 +393,7 @@ class _Wire:
         if terms is None:
             raise UnsafeError("silos do not answer without privacy.")
         if isinstance(request, MomentsRequest):
-            query, move = request.query, {"kind": "sums"}
+            query, move = request.query(place), {"kind": "sums"}
         else:
             query = Sum(Everyone(), (Block(request.gradient(0, place)),))
             move = _move(request, place)

@@ -135,7 +135,7 @@ def guard(folder: Path) -> Path:
 
 
 def supernode(config: Path, wire: Wire) -> tuple[list[str], dict[str, str]]:
-    """The command that serves a silo, and its environment."""
+    """Return the command that serves a silo, and its environment."""
     need_flower()
     home = Path(wire.home)
     command = ["flower-supernode", "--superlink", wire.superlink]
@@ -171,11 +171,11 @@ class FlowerChannel:
             time.sleep(POLL)
 
     def names(self) -> list[str]:
-        """The names under which the silos' keys are registered."""
+        """Return the names under which the silos' keys are registered."""
         return list(self._nodes)
 
     def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """The replies that come in time."""
+        """Return the replies that come in time."""
         end = time.monotonic() + self._timeout
         mails = [
             flower.Message(
@@ -247,7 +247,7 @@ def bundle(folder: Path, job: Mapping[str, Any], **apps: str) -> Path:
 def superlink(
     certificates: Path, host: str, port: int, home: Path
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that connects silos, and its environment.
+    """Return the command that connects silos, and its environment.
 
     ``certificates`` is a folder with ``ca.crt``, ``server.crt`` and ``server.key``.
     """
@@ -261,7 +261,7 @@ def superlink(
 
 
 def connect(home: Path, address: str, root_certificates: Path) -> dict[str, str]:
-    """The environment in which ``flwr ... discreto`` talks to a SuperLink."""
+    """Return the environment in which ``flwr ... discreto`` talks to a SuperLink."""
     need_flower()
     home.mkdir(parents=True, exist_ok=True)
     lines = [

@@ -1,7 +1,7 @@
-"""What must be in order before Flower is started, said in words of our own.
+"""Checks before Flower is started, with messages that say what to do.
 
 Flower's own processes connect to the SuperLink over 127.0.0.1. With a certificate that
-is not valid for it they fail, in a log that nobody reads, and runs are never started.
+is not valid for it they fail, in a log of Flower's own, and runs are never started.
 """
 
 from __future__ import annotations

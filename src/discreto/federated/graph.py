@@ -9,9 +9,10 @@ lets a two-node graph swap its values forever.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ TOPOLOGIES = ("ring", "star", "complete", "grid", "regular", "random", "five", "
 
 
 def topology(name: str, nodes: int, *, degree: int = 3, seed: Seed = 0) -> Any:
-    """A connected networkx graph by name.
+    """Return a connected networkx graph by name.
 
     ``regular``: every node has ``degree`` neighbours, at random. ``random``: Erdos and
     Renyi's graph with ``degree`` neighbours on average, made connected by a ring if
@@ -46,7 +47,7 @@ def topology(name: str, nodes: int, *, degree: int = 3, seed: Seed = 0) -> Any:
     degree
         Neighbours of a node in ``regular`` and ``random`` graphs.
     seed
-        Tosses public coins.
+        Seed of the public random generator.
 
     Examples
     --------
@@ -94,6 +95,16 @@ def _at_random(nx: Any, name: str, nodes: int, degree: int, seed: int) -> Any:
     if not nx.is_connected(graph):
         graph.add_edges_from(nx.cycle_graph(nodes).edges)
     return graph
+
+
+@runtime_checkable
+class Graph(Protocol):
+    """The part of a networkx graph that mixing needs."""
+
+    nodes: Any
+    edges: Any
+    number_of_nodes: Any
+    to_undirected: Any
 
 
 @dataclass(frozen=True)
@@ -227,7 +238,7 @@ class Mixing:
 
     @property
     def negative(self) -> bool:
-        """Whether some weight is below 0: it still mixes, but is no average."""
+        """True if some weight is below 0: it still mixes, but is not an average."""
         return bool((self.matrix < -1e-12).any())
 
     def power(self, mixes: int) -> Floats:
@@ -258,7 +269,7 @@ class Mixing:
         return chebyshev(self.second, mixes)
 
     def line(self, place: int, present: NDArray[np.bool_]) -> dict[int, float]:
-        """A node's own row: whose word counts how much, in the order of nodes.
+        """Return a node's own row: whose word counts how much, in the order of nodes.
 
         Weight given to those who are not there stays at home.
 
@@ -275,7 +286,7 @@ class Mixing:
 
 
 def mixing_by_rule(graph: Any, rule: Any, alpha: float | None = None) -> Mixing:
-    """The mixing of a graph by the name of a rule."""
+    """Return the mixing of a graph by the name of a rule."""
     if rule == "metropolis":
         return Mixing.metropolis(graph)
     if rule == "constant":
@@ -294,7 +305,7 @@ def at_home(row: dict[Any, float], own: Any, heard: set[Any]) -> dict[Any, float
 
 
 def chebyshev(second: float, mixes: int) -> list[tuple[float, float]]:
-    """The numbers of Chebyshev's recursion for a matrix with this eigenvalue."""
+    """Return the numbers of Chebyshev's recursion for a matrix with this eigenvalue."""
     mixes = whole(mixes, "mixes", most=10**4)
     out, ratio = [(1.0, 0.0)], second
     while len(out) < mixes:
@@ -309,7 +320,7 @@ def chebyshev(second: float, mixes: int) -> list[tuple[float, float]]:
 
 def adjacency(graph: Any) -> Floats:
     """The 0/1 matrix of a networkx graph, or of a name of TOPOLOGIES and its size."""
-    if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+    if not isinstance(graph, Graph):
         raise ParameterError("a graph is a networkx graph, or made by topology(...).")
     if graph.number_of_nodes() < 1:
         raise ParameterError("a graph needs at least one node.")
@@ -341,3 +352,84 @@ def _networkx() -> Any:
             f"graphs of silos need networkx: {install_command('federated')}"
         ) from None
     return networkx
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """A node's own row of a mixing matrix.
+
+    Parameters
+    ----------
+    name
+        The node; the name in its certificate.
+    weights
+        How much its own word and that of each neighbour counts, by name. They add up
+        to 1.
+    nodes
+        The names of all nodes. Only neighbours are talked to; the others' noisy
+        moments come by way of neighbours.
+    second
+        The second largest eigenvalue of the whole matrix in absolute value, by which
+        several mixes in a row are made faster; 0 mixes plainly.
+    """
+
+    name: str
+    weights: Mapping[str, float]
+    nodes: tuple[str, ...]
+    second: float = 0.0
+
+    def __post_init__(self) -> None:
+        names = (self.name, *self.weights, *self.nodes)
+        if not all(isinstance(one, str) and 0 < len(one) <= 100 for one in names):
+            raise ParameterError("the name of a node is a text of 1 to 100 letters.")
+        if len(set(self.nodes)) != len(self.nodes):
+            raise ParameterError("every node has a name of its own.")
+        strangers = sorted({self.name, *self.weights} - set(self.nodes))
+        if strangers:
+            raise ParameterError(f"{strangers[0]!r} is not among the nodes.")
+        if self.name not in self.weights or len(self.weights) < 2:
+            raise ParameterError(
+                f"the weights of {self.name!r} need its own and that of a neighbour."
+            )
+        row = {
+            k: number(w, f"weight of {k!r}", -10, 10) for k, w in self.weights.items()
+        }
+        if abs(math.fsum(row.values()) - 1) > 1e-9:
+            raise ParameterError(
+                f"the weights of {self.name!r} add up to {math.fsum(row.values()):.12g}"
+                ", not to 1."
+            )
+        object.__setattr__(self, "weights", row)
+        second = number(self.second, "second", 0, 1)
+        if second >= 1:
+            raise ParameterError("second must be below 1: else nothing is ever mixed.")
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """Those to whom this node talks."""
+        return tuple(name for name in self.weights if name != self.name)
+
+    @classmethod
+    def rows_of(cls, mixing: Mixing, names: Sequence[str]) -> dict[str, Neighbourhood]:
+        """Return every node's own row of a whole matrix, to set up a graph.
+
+        Parameters
+        ----------
+        mixing
+            The matrix.
+        names
+            The nodes, in its order.
+        """
+        whole = [True] * len(mixing.matrix)
+        if len(names) != len(whole):
+            raise ParameterError(f"this graph has {len(whole)} nodes: name them all.")
+        everybody: Any = whole
+        return {
+            name: cls(
+                name,
+                {names[j]: w for j, w in mixing.line(place, everybody).items()},
+                tuple(names),
+                mixing.second,
+            )
+            for place, name in enumerate(names)
+        }

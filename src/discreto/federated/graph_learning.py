@@ -9,12 +9,25 @@ import numpy as np
 
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
-from discreto.federated.graph import Mixing, chebyshev, mixing_by_rule, topology
+from discreto.federated.graph import (
+    TOPOLOGIES,
+    Graph,
+    Mixing,
+    chebyshev,
+    mixing_by_rule,
+    topology,
+)
 from discreto.federated.learners import RATES, Learner
 from discreto.federated.preconditioner import Preconditioner
 from discreto.federated.robust import counted, neighbour_mean
-from discreto.federated.rounds import Descent, Setting, for_all, running
-from discreto.federated.updates import FARTHEST, follow
+from discreto.federated.rounds import (
+    Descent,
+    Setting,
+    follow,
+    for_all,
+    running,
+)
+from discreto.federated.silo import FARTHEST
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +39,7 @@ class GraphLearning(Learner):
 
     Second moments are passed on along the graph until every silo has all of them: they
     are releases like any other. Mixing makes nothing more private: the guarantee holds
-    against whoever sees all messages.
+    against readers of all messages.
 
     Parameters
     ----------
@@ -75,8 +88,23 @@ class GraphLearning(Learner):
     mixes: int = 5
     final_mixes: int = 20
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = isinstance(self.graph, str)
+        if named and self.graph not in TOPOLOGIES:
+            raise ParameterError(
+                f"graph must be one of {', '.join(TOPOLOGIES)}, or a networkx graph. "
+                f"Got {self.graph!r}."
+            )
+        if not named and not isinstance(self.graph, Graph):
+            raise ParameterError(
+                "graph must be one networkx graph, or a name: a graph stays the same "
+                f"through a run. Got a {type(self.graph).__name__}. For graphs that "
+                "change, make a run for each of them."
+            )
+
     def mixing_for(self, nodes: int) -> Mixing:
-        """The checked mixing matrix of so many silos.
+        """Return the checked mixing matrix of so many silos.
 
         Parameters
         ----------
@@ -111,7 +139,7 @@ class GraphLearning(Learner):
             mixing.steps(mixes)
 
     def rates(self, setting: Setting, step_size: Floats, alive: Any) -> Floats:
-        """The length of each silo's steps over its rows: (seeds, silos).
+        """Return the length of each silo's steps over its rows: (seeds, silos).
 
         Parameters
         ----------
@@ -137,7 +165,7 @@ class GraphLearning(Learner):
         return out.clip(*RATES)
 
     def schedule(self, second: float, mixes: int) -> list[tuple[float, float]]:
-        """How to mix so many times, for a matrix with this second eigenvalue.
+        """Return the coefficients of so many mixes, for this second eigenvalue.
 
         Parameters
         ----------
@@ -175,7 +203,7 @@ class GraphLearning(Learner):
         return path, alive
 
     def _mixed(self, points: Floats, mixing: Mixing, mixes: int, alive: Any) -> Floats:
-        """What the living silos have after so many mixes; others stay as they are."""
+        """Return the silos' points after so many mixes; dropped silos keep theirs."""
         there = np.flatnonzero(alive).tolist()
         lines = {place: mixing.line(place, alive) for place in there}
         before = now = points
@@ -188,7 +216,7 @@ class GraphLearning(Learner):
         return now
 
     def told(self, points: Floats, line: dict[Any, float], own: Any) -> Floats:
-        """What a node makes of its own and its neighbours' points.
+        """Return the mean of a node's own and its neighbours' points, by the rule.
 
         Parameters
         ----------
@@ -205,6 +233,6 @@ class GraphLearning(Learner):
 
 
 def onward(ahead: float, told: Floats, back: float, before: Floats) -> Floats:
-    """One step of mixing; weights stay where a question can hold them."""
+    """Return one step of mixing; weights stay where a question can hold them."""
     out: Floats = ahead * told - back * before
     return out.clip(-FARTHEST, FARTHEST)

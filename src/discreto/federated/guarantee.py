@@ -1,4 +1,4 @@
-"""What a run across silos promises, to whom, and what it does not."""
+"""The guarantee of a run across silos, and its limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEW = 100  # client-level noise drowns an update among fewer silos than this
 class Guarantee:
     """The (epsilon, delta) of each silo's rows, against everybody outside of that silo.
 
-    It holds whoever sees all messages: the coordinator, a relay, the other silos
+    It holds against readers of all messages: the coordinator, a relay, the other silos
     together, the public. Passing on or mixing releases does not make it better.
 
     Parameters
@@ -29,7 +29,7 @@ class Guarantee:
     silos
         What each silo was charged.
     simulated
-        Whether it was a simulation, which protects nobody.
+        True for a simulation, which protects no person.
     trusted
         Whom the guarantee relies on.
     warning
@@ -81,7 +81,7 @@ class Guarantee:
         return math.fsum(e for e, _ in pairs), math.fsum(d for _, d in pairs)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "silos": {name: cost.to_dict() for name, cost in self.silos.items()},
             "simulated": self.simulated,
@@ -92,7 +92,7 @@ class Guarantee:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Guarantee:
-        """The inverse of ``to_dict``.
+        """Return the inverse of ``to_dict``.
 
         Parameters
         ----------

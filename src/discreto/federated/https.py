@@ -8,31 +8,36 @@ can be served (``answer(message, partner) -> reply``), a :class:`Silo` above all
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from discreto.core.documents import read_json
-from discreto.errors import ParameterError
+from discreto.errors import MissingExtraError, ParameterError
 from discreto.federated.messages import Message
+from discreto.text.install_commands import install_command
 
 Answer = Callable[[Any, str], Message]
 MOST_BYTES = 1 << 26  # of a message; a round of a large model has a few million
 MOST_AT_ONCE = 32
 PATH = "/discreto"
+_KEPT_OPEN = 600  # seconds that a connection may wait for its next message
+_GRACE = 30.0  # seconds for replies that are under way when a server closes
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """What one end of the wire shows, and whom it believes.
+    """The files of one end: its certificate, its key, and the authority it trusts.
 
     Parameters
     ----------
@@ -47,7 +52,7 @@ class Certificates:
     authority: str | Path
 
     def context(self, *, server: bool) -> ssl.SSLContext:
-        """The rules of one end: certificates on both sides, TLS 1.2 or later."""
+        """Return the rules of one end: certificates on both sides, TLS 1.2 or later."""
         side = ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT
         context = ssl.SSLContext(side)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -64,16 +69,16 @@ class Certificates:
 
 
 class HttpsServer:
-    """Answers partners over HTTPS until it is closed.
+    """A uvicorn server that answers partners over HTTPS until it is closed.
 
     Parameters
     ----------
     answer
-        Such as ``silo.answer``: the reply to a message of a partner. It must not raise.
+        The reply to a message of a partner, such as ``silo.answer``. It must not raise.
     certificates
         This end's certificate, and the authority of the partners'.
     host, port
-        Where to listen; port 0 takes a free one, which ``port`` then tells.
+        Where to listen; port 0 takes a free one, and ``port`` is then its number.
     timeout
         Seconds that a partner may take to send a message.
     """
@@ -87,86 +92,107 @@ class HttpsServer:
         port: int = 0,
         timeout: float = 30.0,
     ) -> None:
-        context = certificates.context(server=True)
-        room = threading.BoundedSemaphore(MOST_AT_ONCE)
+        try:
+            import uvicorn
+            from uvicorn.protocols.http.h11_impl import H11Protocol
+        except ImportError:
+            raise MissingExtraError(
+                f"HTTPS needs uvicorn. Install it with {install_command('federated')}."
+            ) from None
+        pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="discreto-https")
 
-        class Handler(_Handler):
-            pass
+        class PartnerConnection(H11Protocol):
+            """A connection after its handshake, of a partner who is known by name."""
 
-        Handler.answer, Handler.timeout = staticmethod(answer), timeout
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                partner = name_in(transport.get_extra_info("peercert"))
+                self.app: Any = partial(_serve, answer, partner, pool, timeout)
+                self.loop.call_later(timeout, self._close_if_silent)
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
+            def _close_if_silent(self) -> None:
+                if self.cycle is None:
+                    self.transport.close()
 
-            def finish_request(self, request: Any, address: Any) -> None:
-                # The handshake is made here, in the partner's own thread: who is slow
-                # keeps nobody else waiting.
-                with room:
-                    request.settimeout(timeout)
-                    try:
-                        secured = context.wrap_socket(request, server_side=True)
-                    except (OSError, ssl.SSLError):
-                        return
-                    with secured:
-                        super().finish_request(secured, address)
-
-            def handle_error(self, request: Any, address: Any) -> None:
-                """Say nothing: a partner went away."""
-
-        self._server = Server((host, port), Handler)
-        self.port: int = self._server.server_port
+        config = uvicorn.Config(
+            _serve,
+            http=PartnerConnection,
+            lifespan="off",
+            access_log=False,  # the ledger is the log
+            log_level="critical",
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEPT_OPEN,
+        )
+        config.load()
+        config.ssl = certificates.context(server=True)
+        self._socket = socket.create_server((host, port), backlog=256)
+        self.port: int = self._socket.getsockname()[1]
+        self._server, self._over = uvicorn.Server(config), threading.Event()
+        self._over.set()
 
     def serve(self) -> None:
         """Answer until ``close`` is called from elsewhere."""
-        self._server.serve_forever(poll_interval=0.2)
+        self._over.clear()
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._over.set()
 
     def start(self) -> None:
         """Answer in a thread of its own."""
+        self._over.clear()
         threading.Thread(target=self.serve, daemon=True).start()
 
     def close(self) -> None:
-        """Stop answering."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Stop answering, once the replies under way are sent."""
+        self._server.should_exit = True
+        self._over.wait(_GRACE)
+        self._socket.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # a reply's head must not wait for its body
-    answer: Answer
-    timeout: ClassVar[float | None] = None
-
-    def do_POST(self) -> None:
-        """Answer one message."""
-        size = self.headers.get("content-length", "")
-        if self.path != PATH or not size.isdecimal() or int(size) > MOST_BYTES:
-            self._reply(400, {})
-            return
+async def _serve(
+    answer: Answer,
+    partner: str,
+    pool: ThreadPoolExecutor,
+    timeout: float,
+    scope: Any,
+    receive: Any,
+    send: Any,
+) -> None:
+    """Answer one request of a partner (ASGI)."""
+    status, reply = 400, Message()
+    if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == PATH:
         try:
-            message = read_json(self.rfile.read(int(size)))
-        except ParameterError:
-            self._reply(400, {})
-            return
-        certificate = self.connection.getpeercert()
-        self._reply(200, type(self).answer(message, name_in(certificate)))
+            message = read_json(await asyncio.wait_for(_body(receive), timeout))
+            loop = asyncio.get_running_loop()
+            reply = await loop.run_in_executor(pool, answer, message, partner)
+            status = 200
+        except (ParameterError, TimeoutError):
+            pass
+    text = json.dumps(reply).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(text)).encode()),
+    ]
+    if status != 200:
+        headers.append((b"connection", b"close"))
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": text})
 
-    def _reply(self, status: int, data: Message) -> None:
-        body = json.dumps(data).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        if status != 200:
-            self.send_header("connection", "close")
-            self.close_connection = True
-        self.end_headers()
-        self.wfile.write(body)
 
-    def version_string(self) -> str:
-        """Not which software this is."""
-        return "discreto"
-
-    def log_message(self, *args: Any) -> None:
-        """Nothing: the ledger is the log."""
+async def _body(receive: Any) -> bytes:
+    """Return the body of a request, if it is not too long."""
+    parts, size, more = [], 0, True
+    while more:
+        event = await receive()
+        parts.append(event.get("body", b""))
+        size += len(parts[-1])
+        more = event.get("more_body", False)
+        if size > MOST_BYTES or event["type"] != "http.request":
+            raise ParameterError("a message that is too long, or was broken off")
+    return b"".join(parts)
 
 
 def name_in(certificate: Any) -> str:
@@ -179,7 +205,7 @@ def name_in(certificate: Any) -> str:
 
 
 def place_of(name: str, address: str) -> tuple[str, int]:
-    """The host and port of an address."""
+    """Return the host and port of an address."""
     parts = urlsplit(address)
     if parts.scheme != "https" or not parts.hostname:
         raise ParameterError(
@@ -218,11 +244,11 @@ class HttpsChannel:
         self._timeout = timeout
 
     def names(self) -> list[str]:
-        """The silos' names."""
+        """Return the silos' names."""
         return list(self._places)
 
     def send(self, outgoing: Mapping[str, Message]) -> dict[str, Message]:
-        """The replies by the silos' names; all silos are asked at once.
+        """Return the replies by the silos' names; all silos are asked at once.
 
         Parameters
         ----------
@@ -274,7 +300,7 @@ class HttpsLink:
         self._alone = threading.Lock()
 
     def ask(self, message: Message) -> Message | None:
-        """The reply to a message; nothing if there is none, or it is not JSON.
+        """Return the reply to a message; nothing if there is none, or it is not JSON.
 
         Parameters
         ----------
@@ -311,9 +337,9 @@ class HttpsLink:
         )
         self._wire = wire
         wire.connect()
-        socket: Any = wire.sock
-        if self._name is not None and name_in(socket.getpeercert()) != self._name:
-            raise OSError("somebody else answers there")
+        shown: Any = wire.sock
+        if self._name is not None and name_in(shown.getpeercert()) != self._name:
+            raise OSError("another node answers there")
         return wire
 
     def _drop(self) -> None:

@@ -1,4 +1,4 @@
-"""What a coordinator wants of a federation, as JSON data, and what comes of it."""
+"""A coordinator's job as JSON data: its check, its run and its result file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import DiscretoError, ParameterError
-from discreto.federated.channels import Channel
-from discreto.federated.federation import Federation
+from discreto.federated.federation import Channel, Federation
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.learners import FederatedAveraging
 from discreto.federated.proximal_point import ProximalPoint
@@ -25,7 +24,7 @@ LEARNERS = {
 
 
 def check_job(job: Mapping[str, Any]) -> Any:
-    """The learner or model of a job; whatever can be refused is refused here."""
+    """Return the learner or model of a job; whatever can be refused is refused here."""
     from discreto import models
     from discreto.models.base.estimator import PrivateEstimator
     from discreto.models.boosting.settings import take_settings

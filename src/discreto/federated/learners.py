@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,20 +21,20 @@ from discreto.federated.rounds import (
     RoundsResult,
     RunProtocol,
     Setting,
+    follow,
     for_all,
+    moment_rounds,
     running,
     runs_at_once,
 )
-from discreto.federated.updates import follow
 from discreto.session.parameters import Reader
 
-MOMENTS = Fraction(1, 10)
 RATES = (1e-12, 1e12)  # what a message can hold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learner(ABC):
-    """What the three have in common.
+    """The common part of the three learners.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ class Learner(ABC):
         Where gradients are clipped, in typical gradients (residual times row). By
         default from 0.6 to 5, by the size of the noise.
     noise
-        ``"silo"``: every silo adds all the noise, and nobody is trusted. ``"shared"``
+        ``"silo"``: every silo adds all the noise, without trust in others. ``"shared"``
         (simulations of secure aggregation only): the silos' noise adds up to it.
     colluders
         With shared noise, how many silos may tell each other theirs, or drop out.
@@ -98,8 +97,7 @@ class Learner(ABC):
         read.choice("robust", RULES)
         read.whole("colluders", least=0)
         read.whole("hostile")
-        rounds = read.whole("rounds", most=10**6)
-        rules.moment_rounds(rounds, MOMENTS)
+        moment_rounds(read.whole("rounds", most=10**6))
         _ = self.terms
 
     @abstractmethod
@@ -117,7 +115,7 @@ class Learner(ABC):
 
     @property
     def terms(self) -> Terms | None:
-        """What a run costs each silo; nothing without privacy."""
+        """The cost of a run for each silo; None without privacy."""
         if self.epsilon is None:
             return None
         terms = Terms.of(
@@ -137,7 +135,7 @@ class Learner(ABC):
         declared: bool = True,
         own: tuple[Domain, ...] = (),
     ) -> Setting:
-        """The public facts of a run.
+        """Return the public facts of a run.
 
         Parameters
         ----------
@@ -176,7 +174,7 @@ class Learner(ABC):
         )
 
     def protocol(self, setting: Setting) -> RunProtocol:
-        """The rounds of a run; see :mod:`discreto.federated.rounds`.
+        """Return the rounds of a run; see :mod:`discreto.federated.rounds`.
 
         What can be refused is refused by this call, not by the first round.
 
@@ -189,14 +187,14 @@ class Learner(ABC):
         return self._protocol(setting)
 
     def _protocol(self, setting: Setting) -> RunProtocol:
-        first = rules.moment_rounds(self.rounds, MOMENTS)
+        first = setting.moment_rounds
         preconditioner = yield from rules.orient(setting, first, self.clip)
         step_size = rules.step_size(setting, preconditioner, self.clip, first)
         path, alive = yield from self._walk(
             setting, preconditioner, step_size, self.rounds - first
         )
         walk = rules.shrunk(setting, preconditioner, step_size, np.stack(path, axis=1))
-        # Until the moments are known the answer is 0, whoever asks.
+        # Until the moments are known the answer is 0.
         shape = (setting.seeds, first, *walk.shape[2:])
         return RoundsResult(
             np.concatenate([np.zeros(shape), preconditioner.home(walk)], axis=1),
@@ -212,7 +210,7 @@ class Learner(ABC):
         step_size: Floats,
         rounds: int,
     ) -> Any:
-        """The rounds after the second moments are known."""
+        """Return the rounds after the second moments are known."""
 
 
 @dataclass(frozen=True, kw_only=True)

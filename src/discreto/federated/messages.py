@@ -39,9 +39,9 @@ import numpy as np
 from discreto import errors
 from discreto.core.charge import Receipt
 from discreto.core.cost import Amount, Cost, read_amount, read_delta
+from discreto.core.documents import check_amounts, check_plain, read_fraction
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_to_json
-from discreto.core.field_types import check_amounts, check_plain, read_fraction
 from discreto.core.gate import Measurement, Noise
 from discreto.core.maps import to_json
 from discreto.core.query import Ints, Sum
@@ -59,7 +59,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run costs a silo: all its rounds of local steps, as one block.
+    """The cost of a run for a silo: all its rounds of local steps, as one block.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Terms:
         steps
             Local steps in a round.
         rate
-            The chance of each row to be in the sample of a step.
+            The probability of each row to be in the sample of a step.
         """
         rounds = whole(rounds, "rounds", most=10**6)
         steps = whole(steps, "steps", most=10**6)
@@ -110,7 +110,7 @@ class Terms:
         return cls(amount, read_delta(delta), rounds, steps, probability)
 
     def to_dict(self) -> Message:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -121,7 +121,7 @@ class Terms:
 
 
 def schema_of(domain: Domain) -> str:
-    """What silos must agree on: all of the domain but how rows are counted."""
+    """Return a digest of the domain without its neighbours and row count."""
     return domain.with_(neighbours="add-remove", rows=None).fingerprint
 
 
@@ -168,7 +168,7 @@ def training_round(
 
 
 def is_facts(reply: Message) -> bool:
-    """Whether a reply has the public facts of a silo."""
+    """Return True if a reply has the public facts of a silo."""
     names = {"domain", "schema", "rows", "room", "policy", "delta", "simulated"}
     return (
         isinstance(reply, Mapping)
@@ -178,7 +178,7 @@ def is_facts(reply: Message) -> bool:
 
 
 def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -> Any:
-    """The reply that carries noisy sums."""
+    """Return the reply that carries noisy sums."""
     noise = [
         {"law": n.law, "amount": str(n.amount), "width": n.width, "bits": n.bits}
         for n in noises
@@ -193,7 +193,7 @@ def release(tables: Sequence[Ints], noises: Sequence[Noise], receipt: Receipt) -
 
 
 def refusal(error: DiscretoError) -> Message:
-    """The reply that says why there is no release."""
+    """Return the reply that says why there is no release."""
     return {
         "discreto": VERSION,
         "kind": "refusal",
@@ -224,7 +224,7 @@ def read_release(reply: Mapping[str, Any]) -> Measurement:
 
 
 def _whole_table(rows: Any) -> Ints:
-    """A table of whole numbers as a silo sends it: cells x width."""
+    """Return a table of whole numbers as a silo sends it: cells x width."""
     table = np.array(rows)
     if table.ndim != 2 or table.dtype.kind != "i":
         raise TypeError
@@ -254,7 +254,7 @@ def _receipt(paid: Any) -> Receipt:
 
 
 def digest(message: Mapping[str, Any]) -> str:
-    """A short name for exactly this message."""
+    """Return a short name for exactly this message."""
     text = json.dumps(message, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -265,7 +265,7 @@ def dump_tables(tables: Sequence[Ints]) -> str:
 
 
 def load_tables(text: str) -> list[Ints]:
-    """The inverse of ``dump_tables``."""
+    """Return the inverse of ``dump_tables``."""
     return [np.array(table, dtype=np.int64) for table in json.loads(text)]
 
 
@@ -284,7 +284,7 @@ def check_message(message: Message) -> None:
 
 
 def text_of(message: Message, name: str) -> str:
-    """A short text that must be there, in a message that is plain."""
+    """Return a short text that must be there, in a message that is plain."""
     check_message(message)
     text = message.get(name)
     if not isinstance(text, str) or not 0 < len(text) <= 100:
@@ -293,14 +293,14 @@ def text_of(message: Message, name: str) -> str:
 
 
 def only(data: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """A dict with exactly these names."""
+    """Return a dict with exactly these names."""
     if not isinstance(data, dict) or set(data) != set(names):
         raise ParameterError(f"a message needs exactly {', '.join(names)} here.")
     return data
 
 
 def cost_of(data: Any) -> Cost:
-    """The cost of a question: pure epsilon, or rho."""
+    """Return the cost of a question: pure epsilon, or rho."""
     if not isinstance(data, dict) or len(data) != 1 or not {*data} <= _COSTS:
         raise ParameterError("a question costs either epsilon or rho.")
     ((name, amount),) = data.items()
@@ -314,7 +314,7 @@ _COSTS = {"epsilon", "rho"}
 
 
 def terms_of(data: Any) -> Terms:
-    """The terms of a run."""
+    """Return the terms of a run."""
     terms = only(data, ("epsilon", "delta", "rounds", "steps", "rate"))
     check_plain(terms, len(terms) * 2, depth=1, letters=200)
     out = Terms.of(**terms)
@@ -327,7 +327,7 @@ def terms_of(data: Any) -> Terms:
 
 
 def move_of(data: Any, terms: Terms) -> Message:
-    """What a round does: plain sums, steps down a gradient, or a proximal point."""
+    """Return the checked move of a round: sums, gradient steps, or a proximal point."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "sums":
         return only(data, ("kind",))

@@ -1,4 +1,4 @@
-"""What comes out of a run: a linear model, its way there, and what it cost."""
+"""The result of a run: a linear model, its path, and the cost of each silo."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from discreto.core.documents import (
     CHECKSUM,
+    check_plain,
     check_seal,
     read_json,
     sealed,
     warn_of_no_checksum,
 )
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.core.field_types import check_plain
 from discreto.core.query import Floats
 from discreto.errors import ParameterError
 from discreto.federated.guarantee import Guarantee
@@ -88,7 +88,7 @@ class FederatedModel:
 
     @property
     def coef_names_(self) -> list[str]:
-        """What each coefficient belongs to: ``column``, or ``column=category``."""
+        """Names of the coefficients: ``column``, or ``column=category``."""
         return Encoding(Space(self.domain, self.features, self.target)).labels
 
     @property
@@ -119,7 +119,7 @@ class FederatedModel:
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The expected target, or the likelier class, of each row. Free.
+        """Return the expected target, or the likelier class, of each row. Free.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class FederatedModel:
         return np.clip(scores, number.lower, number.upper)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probabilities of both classes.
+        """Return the probabilities of both classes.
 
         Parameters
         ----------

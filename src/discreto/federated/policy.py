@@ -1,4 +1,4 @@
-"""What the owner of a silo allows."""
+"""The rules of a silo's owner."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from discreto.core.cost import Amount, Cost, read_amount, show
 from discreto.core.expressions import Step
-from discreto.core.field_types import kinds_of
 from discreto.core.query import Sum
 from discreto.core.steps import Steps
+from discreto.core.validation import kinds_of
 from discreto.errors import BudgetError, ParameterError, UnsafeError
 from discreto.session.parameters import number, whole
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a silo's owner allows.
+    """The rules of a silo's owner.
 
     How much may be spent *in all* is the ledger's own budget.
 
@@ -68,7 +68,7 @@ class Policy:
             _amount(amount, f"the epsilon of {name!r}")
 
     def public(self) -> dict[str, Any]:
-        """What a partner may know, so that nothing is refused after a payment."""
+        """Return the rules that a partner may know, as JSON data."""
         most = self.per_round
         return {
             "questions": None if self.questions is None else list(self.questions),
@@ -79,7 +79,7 @@ class Policy:
 
     @classmethod
     def from_public(cls, data: Any) -> Policy:
-        """The rules that a silo told of.
+        """Return the rules that a silo told of.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a run finds out first: coordinates, a rough answer, a clip, a length of steps.
+"""The start of a run: coordinates, a rough answer, a clip, and a length of steps.
 
 A tenth of the rounds asks for second moments of the columns. Three things follow:
 coordinates in which columns are of the same size and unrelated (so that noise harms all
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,27 @@ from discreto.core.aggregate import add_up
 from discreto.core.query import Floats, Ints
 from discreto.errors import ParameterError
 from discreto.federated.robust import counted, moment_mean
-from discreto.federated.rounds import ONE, MomentsRequest, Reply, Request, Setting
+from discreto.federated.rounds import (
+    CURVED,
+    ONE,
+    TARGET,
+    MomentsRequest,
+    Reply,
+    Request,
+    Setting,
+)
 
-_EXACT = 50.0  # without noise rows are clipped at so many residuals: hardly ever
+_EXACT = (
+    8.0  # without noise, residuals of the row with the most leverage are let through
+)
+_LONGEST = 1.9 / CURVED  # steps of 2 over the largest curvature do not converge
+_WIDE = 3.0  # up to this clip, in typical gradients, it grows with the signal
+_DOUBT = 0.6  # of the noise in a matrix of moments, added to its eigenvalues
 
 
 @dataclass(frozen=True)
 class Preconditioner:
-    """What the second moments say: coordinates, a first answer, a clip."""
+    """Coordinates, a first answer and a clip, made of the second moments."""
 
     basis: Floats  # (seeds, width, width), symmetric
     start: Floats  # (seeds, width), in these coordinates
@@ -38,22 +50,44 @@ class Preconditioner:
     middle: Floats  # (seeds, width less 1), the mean row on [-1, 1]
 
     def home(self, weights: Floats) -> Floats:
-        """Weights on [-1, 1] columns from weights in these coordinates."""
-        out = np.zeros(weights.shape)
-        for j in range(weights.shape[-1]):
-            column = self.basis[:, :, j]
-            column = column.reshape(len(column), *[1] * (weights.ndim - 2), -1)
-            out = out + column * weights[..., j : j + 1]
-        return out
+        """Return weights on [-1, 1] columns, from weights in these coordinates."""
+        return turned(self.basis, weights)
+
+    def capped(self, most: float) -> tuple[Preconditioner, Floats]:
+        """Return coordinates that stretch no direction more, and the matrix back.
+
+        Parameters
+        ----------
+        most
+            The largest factor, for all seeds.
+        """
+        values, vectors = np.linalg.eigh(self.basis)
+        less = np.minimum(values, most)
+        basis, back, there = (
+            np.einsum("sik,sk,sjk->sij", vectors, part, vectors)
+            for part in (less, less / values, values / less)
+        )
+        start = turned(there, self.start)
+        return replace(self, basis=basis, start=start), back
+
+
+def turned(matrices: Floats, weights: Floats) -> Floats:
+    """Return each seed's matrix times its weights (seeds, ..., width), without BLAS."""
+    out = np.zeros(weights.shape)
+    for j in range(weights.shape[-1]):
+        column = matrices[:, :, j]
+        column = column.reshape(len(column), *[1] * (weights.ndim - 2), -1)
+        out = out + column * weights[..., j : j + 1]
+    return out
 
 
 def orient(
     setting: Setting, rounds: int, clip: float | None
 ) -> Generator[Request, Reply, Preconditioner]:
     """Ask for second moments in so many rounds, and make a preconditioner of them."""
-    query, total = setting.moments(), None
+    total = None
     for _ in range(rounds):
-        reply = yield MomentsRequest(query)
+        reply = yield MomentsRequest(setting)
         found = reply.sums.sum(axis=2)
         total = found if total is None else total + found
     if total is None:
@@ -70,52 +104,70 @@ def from_moments(
 ) -> Preconditioner:
     """A preconditioner from silos' moments (seeds, silos, width) of so many rounds."""
     asked = rounds * setting.steps
-    features: Any = setting.moments().blocks[0].features
+    features: list[Any] = [
+        setting.moments(int(silo)).blocks[0].features for silo in np.flatnonzero(alive)
+    ]
     rows = counted(np.array(setting.rows, dtype=float)[alive], setting.robust)
     count = max(1.0, float(rows.sum()))
-    unit = asked * setting.rate * features.steps() ** 2
-    found = total[:, alive]
+    unit = asked * setting.rate
+    steps = np.array([one.steps() ** 2 for one in features])
+    found = total[:, alive] / steps[None, :, None]
     if setting.robust == "none":
         sums = found.sum(axis=1) / (unit * count)
     else:
         each = found / (unit * np.maximum(rows, 1.0))[None, :, None]
         sums = moment_mean(each, setting.robust, setting.hostile)
-    spread = setting.noise * features.reach**2 * math.sqrt(float(alive.sum()))
+    spread = setting.noise * math.sqrt(math.fsum(one.reach**4 for one in features))
     return _preconditioner(
         setting,
-        _square(sums, features.width()),
+        _square(sums, features[0].width()),
         spread / (math.sqrt(asked) * setting.rate * count),
+        1 / float(steps.min()),
         _clip_rule(setting, asked) if clip is None else clip,
         alive,
     )
 
 
+def _exact(setting: Setting) -> float:
+    """Return a clip, in typical gradients, that lets every gradient through."""
+    return _EXACT * math.sqrt(max(sum(setting.rows), 1))
+
+
 def _clip_rule(setting: Setting, asked: int) -> float:
-    """The clip in typical gradients: the less noise, the more is let through.
+    """Return the clip in typical gradients: the less noise, the more is let through.
 
     A small clip means little noise but uses large residuals less; what a step's noise
     does to the mean of all steps, against one row's pull, decides.
     """
     if not setting.noise:
-        return _EXACT
+        return _exact(setting)
     steps = setting.rounds * setting.steps - asked
     left = setting.noise * math.sqrt(setting.silos / max(steps, 1)) / setting.rate
     width = len(setting.columns.names) + 1
     # A clipped logistic loss forgives large errors, which makes it too sure of itself.
     least = 0.6 if setting.loss == "squared" else 1.4
     rows = counted(np.array(setting.rows, dtype=float), setting.robust).sum()
-    return float(np.clip(rows / (left * width * 120), least, 5.0))
+    wide = float(rows / (left * width * 120))
+    if wide > _WIDE:  # more slowly from here: both noise and what is clipped vanish
+        wide = _WIDE * math.cbrt(wide / _WIDE)
+    return min(max(wide, least), _exact(setting))
 
 
 def _preconditioner(
-    setting: Setting, square: Floats, spread: float, clip: float, alive: Any
+    setting: Setting,
+    square: Floats,
+    spread: float,
+    grid: float,
+    clip: float,
+    alive: Any,
 ) -> Preconditioner:
     width = len(setting.columns.names) + 1
     inner = square[:, :width, :width]
     values, vectors = np.linalg.eigh(inner)
-    top = np.maximum(values[:, -1:], 1e-6)
-    # Noise makes small eigenvalues smaller; they are not to be trusted below its size.
-    safe = np.maximum(values, 0) + spread * math.sqrt(width) + 1e-9 * top
+    # Noise and rounding make small eigenvalues smaller: below their size they are not
+    # to be trusted, or steps along a constant column would be too long.
+    doubt = _DOUBT * spread * math.sqrt(width) + 2 * width * grid
+    safe = np.maximum(values, 0) + doubt
     basis = np.zeros_like(inner)
     for k in range(width):
         part = vectors[:, :, k]
@@ -124,11 +176,18 @@ def _preconditioner(
     ones = np.maximum(inner[:, :1, 0], np.maximum(spread, 1e-9))
     middle = np.clip(ONE * inner[:, 0, 1:] / ones, -1, 1)
     if setting.loss == "squared":
-        cross = square[:, :width, width]
-        start = Preconditioner(basis, start, size, alive, middle).home(cross)
-        # In these coordinates: the target's square, less what the start explains.
-        rest = square[:, width, width] - add_up((start * start).T)
-        size = np.sqrt(np.maximum(rest, 2 * spread + 1e-9))
+        cross = square[:, :width, width] / TARGET
+        explained = np.zeros(len(inner))
+        for k in range(width):
+            part = vectors[:, :, k]
+            along = add_up((cross * part).T) / np.sqrt(safe[:, k])
+            # A part within twice its noise does not count, a larger one nearly whole.
+            noise = (2 * spread / TARGET) ** 2 / safe[:, k]
+            kept = np.maximum(0.0, 1 - noise / np.maximum(along * along, 1e-300))
+            start += (along * kept)[:, None] * part
+            explained += along * along * kept * (2 - kept)
+        rest = square[:, width, width] / TARGET**2 - explained
+        size = np.sqrt(np.clip(rest, min(2 * spread, 1.0) + 1e-9, 1.0 + 1e-9))
     clips = clip * size * math.sqrt(width)
     return Preconditioner(basis, start, clips, alive, middle)
 
@@ -143,14 +202,14 @@ def _square(upper: Floats, width: int) -> Floats:
 def step_size(
     setting: Setting, preconditioner: Preconditioner, clip: float | None, first: int
 ) -> Floats:
-    """The length of a whole step in these coordinates, for each seed.
+    """Return the length of a whole step in these coordinates, for each seed.
 
-    Clipped rows add no curvature to the loss, so steps may be longer by their share.
-    Where the noise of all steps would lead out of the range of the target, they are
-    shorter.
+    Clipped rows add no curvature to the loss, so steps may be longer by their share, up
+    to the public bound at which no table makes them diverge. They are shorter where the
+    noise of all steps would lead out of the range of the target.
     """
     typical = _clip_rule(setting, first * setting.steps) if clip is None else clip
-    length = min(1 / math.erf(typical / math.sqrt(2)), 1.5) / setting.curvature
+    length = min(1 / math.erf(typical / math.sqrt(2)), _LONGEST) / setting.curvature
     rounds = setting.rounds - first
     astray = step_noise(setting, preconditioner) * math.sqrt(
         rounds * preconditioner.start.shape[1] / setting.steps
@@ -159,7 +218,7 @@ def step_size(
 
 
 def step_noise(setting: Setting, preconditioner: Preconditioner) -> Floats:
-    """What noise does to one number of the mean gradient, for each seed."""
+    """Return the noise's standard deviation in a mean gradient, for each seed."""
     some = np.array(setting.rows, dtype=float)[preconditioner.alive]
     rows = max(1.0, float(counted(some, setting.robust).sum()))
     noise = setting.noise * math.sqrt(float(preconditioner.alive.sum()))
@@ -185,10 +244,3 @@ def shrunk(
     kept = np.maximum(0.0, 1 - spread / np.maximum(squares, 1e-300))
     out: Floats = path * kept[..., None]
     return out
-
-
-def moment_rounds(rounds: int, share: Fraction) -> int:
-    """How many rounds ask for second moments: at least one, and not all."""
-    if rounds < 2:
-        raise ParameterError(f"a run has at least 2 rounds. Got {rounds}.")
-    return min(max(1, round(rounds * share)), rounds - 1)

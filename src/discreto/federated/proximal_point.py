@@ -10,11 +10,14 @@ import numpy as np
 
 from discreto.core.maps import proximal
 from discreto.core.query import Floats
+from discreto.errors import ParameterError
 from discreto.federated.learners import Learner
-from discreto.federated.preconditioner import Preconditioner
+from discreto.federated.preconditioner import Preconditioner, turned
 from discreto.federated.robust import silo_mean
 from discreto.federated.rounds import Descent, Nearby, Setting, for_all, running
 from discreto.session.parameters import Reader
+
+_MOST_GROWTH = 100.0  # of mu
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +27,12 @@ class ProximalPoint(Learner):
     Parameters
     ----------
     mu
-        How strongly a silo is held to the common weights, in multiples of how much the
-        loss curves in the run's coordinates. Large: small steps, little drift.
+        How strongly a silo is held to the common weights in the first round, in
+        multiples of the curvature of the loss in the run's coordinates. It grows with
+        the rounds (mu, 2 mu, 3 mu, ...), so that the silos' drift vanishes.
     learning_rate
-        How far the common weights follow the silos' mean; by default ``1 + mu``, which
-        makes up for their being held back.
+        How far the common weights follow the silos' mean; by default 1 + the round's
+        mu, which makes up for their being held back.
     epsilon, delta : int, float, str or Fraction
         What a run costs *each silo*; ``epsilon=None`` is learning without privacy, for
         simulations only.
@@ -87,23 +91,20 @@ class ProximalPoint(Learner):
     ) -> Any:
         rows = np.maximum(np.array(setting.rows, dtype=float), 1)
         counts = np.array(setting.rows, dtype=float)
-        # Steps of averaging, made longer by what holds the silos back.
-        step_size = np.minimum(1.0, step_size * setting.curvature) * (1 + self.mu)
-        if self.learning_rate is not None:
-            step_size = np.full_like(step_size, self.learning_rate)
-        mu, far, units = self._held(setting, preconditioner, rows)
-        weights, mean, path = (
-            preconditioner.start.clip(-far, far),
-            preconditioner.start,
-            [],
-        )
+        first, far, found, back = self._reachable(setting, preconditioner, rows)
+        length = np.minimum(1.0, step_size * setting.curvature)
+        weights, mean, path = found.start.clip(-far, far), found.start, []
         for number in range(rounds):
+            mu = first * _growth(number)
+            # Steps of averaging, made longer by what holds the silos back.
+            ahead = length * (1 + mu / setting.curvature)
+            if self.learning_rate is not None:
+                ahead = np.full_like(length, self.learning_rate)
             starts = for_all(weights, setting.silos)
-            reply = yield Nearby(
-                setting, preconditioner.basis, preconditioner.clip, starts, rows, mu
-            )
-            shifts = units[:, :, None] * reply.sums[:, :, 0, :]
-            weights = weights + step_size[:, None] * silo_mean(
+            request = Nearby(setting, found.basis, found.clip, starts, rows, mu)
+            reply = yield request
+            shifts = _units(request)[:, :, None] * reply.sums[:, :, 0, :]
+            weights = weights + ahead[:, None] * silo_mean(
                 shifts,
                 counts * reply.alive,
                 np.zeros_like(weights),
@@ -112,24 +113,63 @@ class ProximalPoint(Learner):
             )
             weights = weights.clip(-far, far)
             mean = running(mean, weights, number, setting)
-            path.append(mean[:, None, :])
+            plain = mean if back is None else turned(back, mean)
+            path.append(plain[:, None, :])
         return path, reply.alive
+
+    def _reachable(
+        self, setting: Setting, preconditioner: Preconditioner, rows: Floats
+    ) -> tuple[float, float, Preconditioner, Floats | None]:
+        """Return a mu, how far out weights may be, coordinates, and the matrix back.
+
+        Silos that are paid must not refuse. So the coordinates, which are releases,
+        decide how small a mu can be, and are less stretched where no mu would do.
+        """
+        found, back = preconditioner, None
+        most = float(np.linalg.norm(preconditioner.basis, axis=(1, 2)).max())
+        for _ in range(60):
+            held = self._held(setting, found, rows)
+            if held is not None:
+                return *held, found, back
+            most /= 2
+            found, back = preconditioner.capped(most)
+        raise ParameterError("no proximal point can be found in these coordinates.")
 
     def _held(
         self, setting: Setting, preconditioner: Preconditioner, rows: Floats
-    ) -> tuple[float, float, Floats]:
-        """How strongly silos are held back, how far out, and their grid steps."""
-        starts = np.zeros((setting.seeds, 1, preconditioner.start.shape[1]))
+    ) -> tuple[float, float] | None:
+        """Return the first mu and the farthest weights, if points can be found."""
+        starts = np.zeros((setting.seeds, setting.silos, setting.width))
         request = Descent(
             setting, preconditioner.basis, preconditioner.clip, starts, rows
         )
-        asked = [request.gradient(s, 0) for s in range(setting.seeds)]
-        # Silos that are paid must not refuse: the coordinates, which are releases,
-        # decide how small a mu can be solved for.
         mu, far = float(self.mu) * setting.curvature, math.inf
-        for gradient in asked:
-            for silo, n in enumerate(rows.tolist()):
-                mu, most = proximal.solvable(gradient, mu, n, int(setting.rows[silo]))
-                far = min(far, most)
-        units = [[proximal.shift_unit(g, mu, float(n)) for n in rows] for g in asked]
-        return mu, far, np.array(units)
+        try:
+            for seed in range(setting.seeds):
+                for silo, n in enumerate(rows.tolist()):
+                    gradient = request.gradient(seed, silo)
+                    declared = int(setting.rows[silo])
+                    mu, most = proximal.solvable(gradient, mu, n, declared)
+                    last = mu * _growth(self.rounds)
+                    _, more = proximal.solvable(gradient, last, n, declared)
+                    far = min(far, most, more)
+        except ParameterError:
+            return None
+        return mu, far
+
+
+def _growth(number: int) -> float:
+    """Return by how much more silos are held back in a round than in the first."""
+    return min(1.0 + number, _MOST_GROWTH)
+
+
+def _units(request: Nearby) -> Floats:
+    """Return the grid steps of each seed's and silo's shift."""
+    units = [
+        [
+            proximal.shift_unit(request.gradient(seed, silo), request.mu, float(n))
+            for silo, n in enumerate(request.rates)
+        ]
+        for seed in range(len(request.weights))
+    ]
+    return np.array(units)

@@ -10,7 +10,7 @@ what it can do; each of them gives up some accuracy when everybody is honest.
     a graph a node leaves out up to so many of its neighbours' values above its own and
     as many below (W-MSR; LeBlanc et al. 2013), but never more than half of them.
 ``bounded``
-    Nobody moves the mean farther than the middle distance: on a graph from a node's
+    No silo moves the mean farther than the middle distance: on a graph from a node's
     own value (He, Karimireddy and Jaggi 2022), else from where all began.
 
 All of it works on what silos have released, so it is free.
@@ -22,14 +22,14 @@ import numpy as np
 
 from discreto.core.aggregate import add_up
 from discreto.core.query import Floats
-from discreto.federated.updates import average
+from discreto.federated.rounds import average
 
 RULES = ("none", "median", "trimmed", "bounded")
-_LARGER = 4.0  # than the middle silo: nobody counts for more rows than that
+_LARGER = 4.0  # than the middle silo: none counts for more rows than that
 
 
 def counted(rows: Floats, rule: str) -> Floats:
-    """The rows for which each silo counts: what it says, within reason."""
+    """Return the rows for which each silo counts: what it says, within reason."""
     some = rows[rows > 0]
     if rule == "none" or not some.size:
         return rows

@@ -19,23 +19,28 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreto.core.bound import bind
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import present_in
 from discreto.core.maps.features import PRODUCT_BITS
 from discreto.core.maps.gradients import TOP, ClippedGradient, Loss
 from discreto.core.maps.regression import Scaled
 from discreto.core.maps.unit_columns import Term
-from discreto.core.query import Block, Everyone, Floats, Ints, Sum
+from discreto.core.query import Block, Everyone, Floats, Ints, Sum, bind
 from discreto.core.sampled_steps import check_sampling
 from discreto.core.steps import steps_for
 from discreto.errors import DomainError, ParameterError
 from discreto.federated.messages import Terms
+from discreto.federated.silo import Scale, descend
 from discreto.models.base.features import Space
 from discreto.models.linear.encoding import Encoding as Columns
 
 ONE = 0.3  # the intercept's column: about the size of a column on [-1, 1]
-_SQUARE = 0.12  # the squared norm up to which a row counts whole, for each column
+TARGET = 0.5  # the target's column in second moments: it lengthens rows by this only
+MOMENTS = Fraction(1, 10)  # the share of rounds that ask for second moments
+# The squared norm, for each column, up to which a row counts whole however large the
+# noise is, and the noise in a mean of products up to which more rows count whole.
+_SQUARE, _NOISE = 0.12, 0.002
+CURVED = 1.5  # the most by which a row counts more in gradients than in moments
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class Setting:
 
     @cached_property
     def columns(self) -> Columns:
-        """What the features become: numbers, and an indicator for each category."""
+        """The terms of the features: numbers, and an indicator for each category."""
         return Columns(Space(self.domain, self.features, self.target))
 
     def check(self) -> None:
@@ -104,19 +109,19 @@ class Setting:
                 steps.noises(bind(query, domain))
 
     def asked(self) -> list[Sum]:
-        """Questions as they will be asked, at made-up weights."""
-        return [self.moments(), Sum(Everyone(), (Block(self.gradient()),))]
+        """Return the questions as they will be asked, at weights of 0."""
+        return [self.moments(0), Sum(Everyone(), (Block(self.gradient()),))]
 
     def gradient(self) -> ClippedGradient:
-        """A gradient as it will be asked for, at made-up weights."""
-        line = (0.0,) * self.scaled.width()
+        """Return a gradient as it will be asked for, at weights of 0."""
+        line = (0.0,) * self.width
         return ClippedGradient(
-            self.scaled, self.target, line, 1.0, self.loss, (line,) * len(line)
+            self.scaled(0), self.target, line, 1.0, self.loss, (line,) * len(line)
         )
 
     @property
     def silos(self) -> int:
-        """How many silos there are."""
+        """The number of silos."""
         return len(self.rows)
 
     @cached_property
@@ -140,30 +145,81 @@ class Setting:
 
     @cached_property
     def most(self) -> Fraction:
-        """How many rows' bounds a whole silo may weigh, where silos are protected."""
+        """The bound of a silo's sums in rows, where whole silos are protected."""
         if self.protect == "row":
             return Fraction(1)
         return max(Fraction(sum(self.rows), 4 * self.silos), Fraction(1))
 
+    @property
+    def width(self) -> int:
+        """The number of weights: the intercept's, and one for each term."""
+        return len(self.columns.names) + 1
+
     @cached_property
-    def scaled(self) -> Scaled:
-        """Rows for gradients: the intercept's column and the features on [-1, 1]."""
-        return self._scaled(self.columns.names, len(self.features))
+    def moment_rounds(self) -> int:
+        """The number of rounds that ask for second moments."""
+        return moment_rounds(self.rounds)
 
-    def _scaled(self, names: tuple[Term, ...], columns: int) -> Scaled:
-        count = len(names)
-        reach = math.sqrt(_SQUARE * (columns + 1))
-        zeros, ones = (0.0,) * count, (1.0,) * count
-        return Scaled(names, zeros, ones, ONE, reach, "l2", bits=PRODUCT_BITS)
+    @cached_property
+    def squares(self) -> tuple[float, ...]:
+        """For each silo, the squared norm of features up to which a row counts whole.
 
-    def moments(self) -> Sum:
-        """The question for second moments; with the target, if it is a number.
+        Rows beyond it count less, in moments and gradients alike, which makes moments
+        less noisy. With more rows or a larger epsilon more of them count whole, and in
+        the end all: no row has a larger norm than ``ONE^2`` and 1 for each feature.
+        Only public facts decide, and of the rows only the silo's own number.
+        """
+        every = ONE**2 + len(self.features) + 1e-9
+        least = min(_SQUARE * (len(self.features) + 1), every)
+        asked = self.moment_rounds * self.steps
+        noise = self.noise / (math.sqrt(asked * self.silos) * self.rate)
+        if not noise:
+            return (every,) * self.silos
+        spare = TARGET**2 if self.loss == "squared" else 0.0
+        return tuple(
+            min(max(_NOISE * max(rows, 1) / noise - spare, least), every)
+            for rows in self.rows
+        )
 
-        Of rows that gradients are of: those with a target and all numbers.
+    def scaled(self, silo: int) -> Scaled:
+        """Return a silo's rows for gradients: the intercept and features on [-1, 1].
+
+        Parameters
+        ----------
+        silo
+            The silo's place.
+        """
+        return self._every_scaled[self.squares[silo]]
+
+    @cached_property
+    def _every_scaled(self) -> dict[float, Scaled]:
+        names = self.columns.names
+        return {square: self._scaled(names, (), square) for square in self.squares}
+
+    def _scaled(self, names: tuple[Term, ...], target: Any, square: float) -> Scaled:
+        scales = (1.0,) * len(names) + (1 / TARGET,) * len(target)
+        zeros, reach = (0.0,) * len(scales), math.sqrt(square)
+        terms = (*names, *target)
+        return Scaled(terms, zeros, scales, ONE, reach, "l2", bits=PRODUCT_BITS)
+
+    def moments(self, silo: int) -> Sum:
+        """Return a silo's question for second moments, with a Number target's.
+
+        They are moments of the rows that gradients use: those with a target and all
+        numbers. The target makes a row longer by TARGET at most. So in gradients a row
+        counts at most CURVED times as much, and no direction is more than CURVED times
+        as steep as these moments say. That bounds the length of steps, for any table.
+
+        Parameters
+        ----------
+        silo
+            The silo's place.
         """
         target = (self.target,) if self.loss == "squared" else ()
-        columns = len(self.features) + len(target)
-        rows = self._scaled((*self.columns.names, *target), columns)
+        square = self.squares[silo] + len(target) * TARGET**2
+        if self.noise:
+            square /= CURVED
+        rows = self._scaled(self.columns.names, target, square)
         numbers = tuple(n for n in self.columns.names if isinstance(n, str))
         cells = present_in((self.target, *numbers), self.domain)
         return Sum(cells, (Block(rows, "gram"),))
@@ -171,9 +227,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class MomentsRequest:
-    """Ask every silo for this sum, once for each step of a round."""
+    """A request to every silo for its second moments, once for each step of a round."""
 
-    query: Sum
+    setting: Setting
+
+    def query(self, silo: int) -> Sum:
+        """Return the question for one silo."""
+        return self.setting.moments(silo)
 
 
 @dataclass(frozen=True)
@@ -191,9 +251,9 @@ class Descent:
     rates: Floats
 
     def gradient(self, seed: int, silo: int) -> ClippedGradient:
-        """The question for one silo."""
+        """Return the question for one silo."""
         return ClippedGradient(
-            self.setting.scaled,
+            self.setting.scaled(silo),
             self.setting.target,
             tuple(self.weights[seed, silo].tolist()),
             float(self.clip[seed]),
@@ -238,15 +298,22 @@ class RoundsResult:
     middle: Floats
 
     def alive_nodes(self) -> Any:
-        """The nodes of the path that were there to the end."""
+        """Return the nodes of the path that were there to the end."""
         return self.alive if self.path.shape[2] == len(self.alive) > 1 else slice(None)
 
 
 RunProtocol = Generator[Request, Reply, RoundsResult]
 
 
+def moment_rounds(rounds: int) -> int:
+    """Return how many rounds ask for second moments: at least one, and not all."""
+    if rounds < 2:
+        raise ParameterError(f"a run has at least 2 rounds. Got {rounds}.")
+    return min(max(1, round(rounds * MOMENTS)), rounds - 1)
+
+
 def runs_at_once(method: Callable[..., Any]) -> bool:
-    """Whether a call runs a method; that of a generator only makes it ready to run."""
+    """Return True if a call runs the method; a generator's only prepares it."""
     later = (
         inspect.isgeneratorfunction,
         inspect.iscoroutinefunction,
@@ -256,7 +323,7 @@ def runs_at_once(method: Callable[..., Any]) -> bool:
 
 
 def for_all(weights: Floats, silos: int) -> Floats:
-    """The same weights for every silo."""
+    """Return the same weights for every silo."""
     seeds, width = weights.shape
     return np.broadcast_to(weights[:, None, :], (seeds, silos, width))
 
@@ -266,3 +333,22 @@ def running(mean: Floats, weights: Floats, number: int, setting: Setting) -> Flo
     if not setting.noise:
         return weights
     return mean + (weights - mean) * (2 / (number + 2))
+
+
+# Steps on released numbers. Element by element, no BLAS: the same numbers give the same
+# weights, bit for bit, for silos, coordinators and simulations.
+
+
+def follow(weights: Floats, taken: Ints, unit: Scale, rate: Scale) -> Floats:
+    """Where local steps led, from their sums (seeds, silos, steps, width)."""
+    for number in range(taken.shape[2]):
+        weights = descend(weights, taken[:, :, number], unit, rate)
+    return weights
+
+
+def average(points: Floats, shares: list[float]) -> Floats:
+    """The weighted mean over silos, the second axis, added up in a fixed order."""
+    total = points[:, 0] * shares[0]
+    for place, share in enumerate(shares[1:], start=1):
+        total += points[:, place] * share
+    return total

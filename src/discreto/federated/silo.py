@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from discreto.core.bound import Bound, bind
+from discreto.core.charge import one_at_a_time
 from discreto.core.cost import read_amount
 from discreto.core.expressions import view_from_json
 from discreto.core.ledger import Ledger
@@ -15,10 +16,9 @@ from discreto.core.maps import from_json, proximal
 from discreto.core.maps.gradients import ClippedGradient
 from discreto.core.maps.predictions import Predictor, install_reader
 from discreto.core.maps.proximal import most_rows
-from discreto.core.query import Block, Derived, Everyone, Floats, Ints, Sum
+from discreto.core.query import Block, Bound, Derived, Everyone, Floats, Ints, Sum, bind
 from discreto.core.sampled_steps import Training
 from discreto.core.steps import steps_for
-from discreto.core.turns import one_at_a_time
 from discreto.errors import (
     DiscretoError,
     DomainError,
@@ -29,17 +29,19 @@ from discreto.errors import (
 from discreto.federated import messages
 from discreto.federated.messages import Message
 from discreto.federated.policy import Policy
-from discreto.federated.updates import local_steps
 from discreto.session.parameters import MANY, whole
 from discreto.session.session import question_of
 from discreto.table.table import Table
 
+FARTHEST = 1e9  # no weight is larger
+Measure = Callable[[Floats, int], Ints]  # noisy gradient sums at these weights
+Scale = float | Floats  # one number, or one for each line of weights
 MOST_NUMBERS = 1 << 18  # of one answer: it travels as text
 
 
 def _read_model(text: str) -> Predictor:
     # A process often lives for one message, and few are about a model.
-    from discreto.models.base.predictor import ModelPredictor
+    from discreto.models.interop.json import ModelPredictor
 
     return ModelPredictor.read(text)
 
@@ -112,7 +114,7 @@ class Silo:
         return self._table.ledger
 
     def answer(self, message: Any, partner: str = "") -> Message:
-        """The reply to a message: a release, public facts, or a refusal.
+        """Return the reply to a message: a release, public facts, or a refusal.
 
         Parameters
         ----------
@@ -300,3 +302,27 @@ def _gradient(query: Sum) -> ClippedGradient:
     if not plain or not isinstance(features, ClippedGradient):
         raise ParameterError("steps need a question that is one gradient of a loss.")
     return features
+
+
+# Steps on released numbers. Element by element, no BLAS: the same numbers give the same
+# weights, bit for bit, for silos, coordinators and simulations.
+
+
+def descend(weights: Floats, sums: Ints, unit: Scale, rate: Scale) -> Floats:
+    """One step down: sums are in grid steps of ``unit``, ``rate`` has the 1 / rows.
+
+    Weights stay where a question can hold them, however wrong the rate is.
+    """
+    moved = weights - (rate * unit) * sums
+    return moved.clip(-FARTHEST, FARTHEST, out=moved)
+
+
+def local_steps(
+    measure: Measure, weights: Floats, count: int, unit: Scale, rate: Scale
+) -> list[Ints]:
+    """The gradient sums of ``count`` steps, each taken where the last one led."""
+    taken = [measure(weights, 0)]
+    for number in range(1, count):
+        weights = descend(weights, taken[-1], unit, rate)
+        taken.append(measure(weights, number))
+    return taken

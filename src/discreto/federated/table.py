@@ -10,16 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreto.core.bound import Bound
 from discreto.core.charge import Charger, Event, Receipt, Reservation, Simulation
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain
 from discreto.core.gate import Measurement, Noise, Selection, bind, scale_for
-from discreto.core.query import Choice, Ints, Randomise, Sum
+from discreto.core.query import Bound, Choice, Ints, Randomise, Sum
 from discreto.errors import DomainError, ParameterError, UnsafeError
-from discreto.federated.channels import Channel
-from discreto.federated.federation import Federation
+from discreto.federated.federation import Channel, Federation
 from discreto.federated.silo import Silo
 from discreto.release.release import Release
 from discreto.session.plan import Plan, Statistic, plan_of
@@ -93,7 +91,7 @@ class FederatedTable(Table):
         return super().answers(wanted, **options)
 
     def gate(self, ledger: Charger | None = None) -> Any:
-        """All silos' gates as one; each silo pays by its own ledger.
+        """Return all silos' gates as one; each silo pays by its own ledger.
 
         Parameters
         ----------
@@ -103,7 +101,7 @@ class FederatedTable(Table):
         return _Gates(self.silos, self.domain, self.view)
 
     def seen(self, step: Step) -> FederatedTable:
-        """A view of every silo's table, worked out by the silos.
+        """Return a view of every silo's table, worked out by the silos.
 
         Parameters
         ----------
@@ -185,7 +183,7 @@ class _Promise:
         return Reservation(self, self.charge(cost, label, event))
 
     def spent(self) -> Cost:
-        """What was asked of every silo through this table."""
+        """Return the cost of all questions to every silo through this table."""
         return self._spent
 
 
@@ -200,18 +198,18 @@ class _Gates:
         self._silos, self.domain, self._view = silos, domain, view
 
     def seen(self, step: Step) -> _Gates:
-        """The gates to a view."""
+        """Return the gates to a view."""
         domain = view_domain(step, self.domain)
         return _Gates(self._silos, domain, (*self._view, step))
 
     def check(self, query: Sum | Choice | Bound, label: str) -> Bound:
-        """The question, bound to what the silos' domains have in common."""
+        """Return the question, bound to what the silos' domains have in common."""
         return bind(query, self.domain)
 
     def measure(
         self, query: Sum | Bound, cost: Cost, label: str, key: str | None = None
     ) -> Measurement:
-        """The sum of what every silo releases."""
+        """Return the sum of what every silo releases."""
         bound = self.check(query, label)
         several = range(len(bound.blocks))
         short, view = label[:100], self._view

@@ -1,4 +1,4 @@
-"""What the local transformers share: public columns in, perturbed columns out."""
+"""The base of local transformers: public columns in, perturbed columns out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.cost import Cost, read_amount
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.maps.cells import MISSING
-from discreto.data.frames.native import frame_of, like
+from discreto.data.native_frames import frame_of, like
 from discreto.errors import DomainError, ParameterError
 from discreto.local._estimates import counts_of, frequencies, mean
 from discreto.local._noise import (
@@ -31,7 +31,7 @@ from discreto.local._noise import (
     perturb,
 )
 from discreto.models.base.features import as_matrix
-from discreto.models.base.own_ledger import own_ledger
+from discreto.models.base.ledgers import own_ledger
 from discreto.release.release import Release
 from discreto.table.table import Table
 
@@ -81,7 +81,7 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         return perturb(Table(columns, domain, ledger), self.columns_, label)
 
     def _matrix_to_fit(self, X: Any) -> Any:
-        """A 2-d array with a row in it; how many there are is public here."""
+        """Return a 2-d array with a row in it; how many there are is public here."""
         array = as_matrix(X)
         if not len(array):
             raise ParameterError(
@@ -104,7 +104,7 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         return tags
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the columns, which stay as they are.
+        """Return the names of the columns, which stay as they are.
 
         Parameters
         ----------
@@ -132,13 +132,13 @@ class RowTransformer(TransformerMixin, BaseEstimator):
         return self._marked(out, name)
 
     def _marked(self, release: Release, name: str) -> Release:
-        """The release with what was paid when the rows were perturbed."""
+        """Return the release with what was paid when the rows were perturbed."""
         cost = Cost(epsilon=self.columns_[name][1])
         return replace(release, cost=cost, neighbours="replace", note="local")
 
 
 def known_columns(domain: Any) -> list[str]:
-    """The columns of a domain that can be perturbed."""
+    """Return the columns of a domain that can be perturbed."""
     if not isinstance(domain, Domain):
         raise DomainError(
             "perturbing rows needs public bounds and categories: give a Domain, or "

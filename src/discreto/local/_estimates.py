@@ -1,4 +1,4 @@
-"""What perturbed rows say about the true ones, and how surely. Free of charge."""
+"""Estimates about true rows from perturbed ones, with intervals. Free of charge."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def frequencies(label: str, counts: Any, law: Response, keys: Sequence[Any]) -> 
 def mean(
     label: str, values: Any, law: NoiseSpread, lower: float, upper: float, unit: str
 ) -> Release:
-    """The true mean from noisy values."""
+    """Return the true mean from noisy values."""
     values = np.asarray(values, dtype=float)
     if not values.size:
         return Release(label, (lower + upper) / 2, lower, upper, unit=unit)
@@ -55,7 +55,7 @@ def mean(
 
 
 def counts_of(responses: Any, keys: Sequence[Any]) -> Any:
-    """How often each answer was given; other answers are refused."""
+    """Return the count of each answer; other answers are refused."""
     place = {key: i for i, key in enumerate(keys)}
     counts = np.zeros(len(keys))
     for answer in np.asarray(responses, dtype=object).reshape(-1).tolist():

@@ -52,7 +52,7 @@ def _in_terms_of(column: object, steps: Any) -> Any:
 
 
 def answers(column: Category) -> list[Any]:
-    """What a response may be: a category, or None where missing is allowed."""
+    """Return the possible responses: categories, and None where missing is allowed."""
     return [*column.categories, *([None] if column.missing else [])]
 
 
@@ -70,7 +70,7 @@ def mechanism_for(domain: Domain, name: str, wanted: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The law of randomised response: the chance of the truth, and of each lie."""
+    """Probabilities of randomised response: of the truth, and of each lie."""
 
     truth: float
     lie: float
@@ -91,7 +91,7 @@ class NoiseSpread:
 
     @classmethod
     def of(cls, mechanism: str, epsilon: Fraction) -> NoiseSpread:
-        """The law that the gate draws from; its grid is too fine to matter."""
+        """Return the gate's noise distribution; its grid is too fine to matter."""
         rate = float(epsilon)
         if mechanism == "laplace":
             return cls(2 / rate**2, 3.0)

@@ -133,7 +133,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The classes of clear rows. Free.
+        """Return the classes of clear rows. Free.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class LocalLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict(self._clear(X))
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The classifier's probabilities for clear rows. Free.
+        """Return the classifier's probabilities for clear rows. Free.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ class RandomizedResponse(RowTransformer):
 
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each row's output is ε-private whatever the others are and
-                 whoever collects it. The owner of the row could run it alone.
+                 its collector. The owner of the row could run it alone.
     Bound        the odds of any response change by e^(ε/d) at most for each of the d
                  answers of a row, so by e^ε for all of them.
     Not covered  answering the same question again: every transform costs ε once more.
@@ -155,11 +155,11 @@ class RandomizedResponse(RowTransformer):
 
     @staticmethod
     def _is_one_column(X: Any) -> bool:
-        """Whether these are the answers to one question, in a plain list."""
+        """Return True for the answers to one question, in a plain list."""
         return not hasattr(X, "tocsr") and np.asarray(X).ndim == 1
 
     def frequencies(self, responses: Any, column: int = 0) -> Release:
-        """The true shares of the answers, with 95 % intervals. Free.
+        """Return the true shares of the answers, with 95 % intervals. Free.
 
         Unbiased but for the clamp to [0, 1].
 

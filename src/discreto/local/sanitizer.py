@@ -46,7 +46,7 @@ class LocalSanitizer(RowTransformer):
 
     Neighbours   one row replaced by another; the number of rows is public.
     Guarantee    local: each row's output is ε-private whatever the others are and
-                 whoever collects it. The holder of each row could run it alone.
+                 its collector. The holder of each row could run it alone.
     Bound        a value moves by its whole public range at most; column j gets
                  ε w_j / Σ w, so the columns of a row cost ε together.
     Composition  everything is charged before a row is touched.
@@ -161,7 +161,7 @@ class LocalSanitizer(RowTransformer):
         return self._mean(self._column(responses, column), column)
 
     def frequencies(self, responses: Any, column: str) -> Release:
-        """The true shares of a Category column, with 95 % intervals. Free.
+        """Return the true shares of a Category column, with 95 % intervals. Free.
 
         Parameters
         ----------

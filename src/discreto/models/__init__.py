@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 from discreto.models.auto import AutoClassifier, AutoRegressor
-from discreto.models.base import predictor as _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.bayes.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
 from discreto.models.boosting import (
     BoostingSettings,
@@ -14,6 +13,7 @@ from discreto.models.boosting import (
 )
 from discreto.models.clusters.cmeans import FuzzyCMeans
 from discreto.models.clusters.kmeans import KMeans
+from discreto.models.interop import json as _predictor  # noqa: F401  (the core learns to read models)
 from discreto.models.interop.json import load, save
 from discreto.models.linear.linear import LinearRegression
 from discreto.models.linear.logistic import LogisticRegression

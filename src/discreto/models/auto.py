@@ -16,7 +16,7 @@ from discreto.core.cost import Amount, Cost, read_delta
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import Present
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.estimator import PrivateEstimator
+from discreto.models.base.estimator import PrivateEstimator, keep_all
 from discreto.models.base.features import Ready, Space
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
 from discreto.models.base.signal_to_noise import (
@@ -34,14 +34,15 @@ from discreto.models.boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from discreto.models.boosting.defaults import MANY_CLASSES
-from discreto.models.boosting.linear_start import line_scores
+from discreto.models.boosting.base import Boosting
+from discreto.models.boosting.settings import MANY_CLASSES
+from discreto.models.boosting.start import line_scores
 from discreto.models.linear.linear import LinearRegression
 from discreto.models.linear.logistic import LogisticRegression
 from discreto.models.neighbors.hashed import CellNeighborsClassifier
 from discreto.session.parameters import read_epsilon
 from discreto.session.rng import Seed
-from discreto.session.session import Session
+from discreto.session.session import Ask
 
 _LINE = Fraction(2, 5)  # of the cost, for a line to start trees from
 # Trees on top of a line are worth their noise from here on, with Laplace and Gaussian.
@@ -54,8 +55,8 @@ _TREES_OF_TWO, _LINE_OF_TWO, _FEW_OF_TWO = (200, 50), 300, 1000
 _FEW_ROWS, _FEW_TREES_FROM = 300, 40.0
 # Cells come from columns / 7 on, but not before 5, then trees.
 _CELLS_COLUMNS, _CELLS_FROM, _TREES_FROM = 7, 5.0, 60.0
-# Below the first of these a line hears nothing; cells do, if a class has so many rows
-# over noise (with Laplace and Gaussian; with Gaussian and many classes).
+# Below the first of these a line finds only noise; cells do not, if a class has so many
+# rows over noise (with Laplace and Gaussian; with Gaussian and many classes).
 _HIDDEN, _CELLS_HEAR = (1.2, 3.0), (20.0, 12.0)
 _HIDDEN_OF_MANY, _CELLS_HEAR_MANY = 0.6, 2.5
 
@@ -64,8 +65,9 @@ class _Auto(PrivateEstimator):
     """A model that is another one, which public facts choose."""
 
     _strengths = STRENGTHS  # among which a count chooses, where rows are not declared
+    _boosted: type[Boosting]
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         ask, space = self._size_up(ask, space)
         strength = (space.domain.rows or 0) * unit_strength(ask.cost)
         model = self._chosen(ask, space, strength)
@@ -73,20 +75,35 @@ class _Auto(PrivateEstimator):
         model.n_features_in_ = len(space.features)
         self.model_ = model
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
-        """The model for a table of such a strength, fitted."""
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
+        """Return the model for a table of such a strength, fitted."""
         raise NotImplementedError
 
-    def _size_up(self, ask: Session, space: Space) -> tuple[Session, Space]:
-        """A space that says about how many rows there are, after asking if need be."""
+    def _size_up(self, ask: Ask, space: Space) -> tuple[Ask, Space]:
+        """Return a space with about the row count, after asking for it if need be."""
         domain = space.domain
         if domain.rows is not None or domain.neighbours == "replace":
             return ask, space
         known = Present((space.goal,))
         left, strength = hear_strength(ask, None, known, COUNT, self._strengths)
-        # So many that what is left of the cost hears them as well as the count did.
+        # With so many, sums for the rest of the cost stand out as far as the count did.
         about = max(math.ceil(strength / unit_strength(left.cost)), 1)
         return left, replace(space, domain=domain.with_(rows=about))
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the cost as parameters of a model, in one spelling of each number."""
+        return {
+            "epsilon": str(read_epsilon(self.epsilon)),
+            "delta": str(read_delta(self.delta)),
+        }
+
+    def _ready(self, X: Any) -> Ready:
+        """Return rows to predict, checked and in the terms of the domain, once."""
+        X = self._rows(X)
+        return Ready(*self.space_.batch(X))
+
+    def reference(self) -> Any:
+        return self._boosted(epsilon=self.epsilon).reference()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -102,13 +119,6 @@ class AutoClassifier(_Auto, PrivateClassifier):
     of classes and columns, epsilon, delta, and the rows that the domain declares. Where
     it declares none, a noisy count chooses among plans that cost the same. Nothing is
     tried on the rows, so the choice costs nothing else.
-
-    Parameters
-    ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
-    domain, bounds, classes, ledger, random_state
-        As in every model.
 
     Attributes
     ----------
@@ -149,6 +159,8 @@ class AutoClassifier(_Auto, PrivateClassifier):
     ([0, 1], 'GradientBoostingClassifier')
     """
 
+    _boosted = GradientBoostingClassifier
+
     def __init__(
         self,
         *,
@@ -160,18 +172,12 @@ class AutoClassifier(_Auto, PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
         self.classes_ = np.array(space.classes)
         kind = _classifier(ask.cost, space, strength)
-        facts = _cost_of(self)
+        facts = self._facts()
         if kind in (GradientBoostingClassifier, CellNeighborsClassifier):
             facts["random_state"] = self.random_state
         model = kind(**facts)
@@ -179,25 +185,8 @@ class AutoClassifier(_Auto, PrivateClassifier):
         return model
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
-        rows = _ready(self, X)  # or it is not fitted
+        rows = self._ready(X)  # or it is not fitted
         return self.model_.predict_proba(rows)
-
-    def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
-        return GradientBoostingClassifier(epsilon=self.epsilon).reference()
 
 
 class AutoRegressor(_Auto, PrivateRegressor):
@@ -206,13 +195,6 @@ class AutoRegressor(_Auto, PrivateRegressor):
     A line, and boosted trees that start from it where rows and epsilon allow that; the
     mean alone, or few trees, with few rows. As :class:`AutoClassifier`, with a noisy
     count where the domain does not declare its rows.
-
-    Parameters
-    ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
-    domain, bounds, target_bounds, ledger, random_state
-        As in every model.
 
     Attributes
     ----------
@@ -251,6 +233,7 @@ class AutoRegressor(_Auto, PrivateRegressor):
     """
 
     _strengths = CLOSE_STRENGTHS
+    _boosted = GradientBoostingRegressor
 
     def __init__(
         self,
@@ -263,16 +246,10 @@ class AutoRegressor(_Auto, PrivateRegressor):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
-    def _chosen(self, ask: Any, space: Space, strength: float) -> PrivateEstimator:
-        facts = _cost_of(self)
+    def _chosen(self, ask: Ask, space: Space, strength: float) -> PrivateEstimator:
+        facts = self._facts()
         boosted = GradientBoostingRegressor(**facts, random_state=self.random_state)
         short = replace(space, features=_short(space))
         few = too_few(strength, ask.cost, space) or not short.features
@@ -290,31 +267,14 @@ class AutoRegressor(_Auto, PrivateRegressor):
         return boosted
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The target of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One number for each row, within the bounds of the target.
-        """
-        rows = _ready(self, X)  # or it is not fitted
+        rows = self._ready(X)  # or it is not fitted
         return self.model_.predict(rows)
-
-    def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
-        return GradientBoostingRegressor(epsilon=self.epsilon).reference()
 
 
 def _classifier(cost: Cost, space: Space, strength: float) -> Any:
-    """Which classifier, from the classes, the columns, epsilon and how many rows.
+    """Return the classifier for these classes, columns, epsilon and row count.
 
-    The rule was found on public tables (docs/models/utility.md): linear models hear
+    The rule was found on public tables (docs/models/utility.md): linear models find
     class means first, cells of several columns come next, trees reach furthest.
     """
     many, clear = len(space.classes), clear_classes(strength, cost, space)
@@ -343,7 +303,7 @@ def _classifier(cost: Cost, space: Space, strength: float) -> Any:
 
 
 def _of_two(cost: Cost, rows: int, strength: float) -> Any:
-    """Which classifier for two classes of Numbers."""
+    """Return the classifier for two classes of Numbers."""
     if strength < _TREES_OF_TWO[bool(cost.rho)]:
         return CellNeighborsClassifier
     line = bool(cost.rho) and rows < _FEW_OF_TWO and strength >= _LINE_OF_TWO
@@ -351,28 +311,14 @@ def _of_two(cost: Cost, rows: int, strength: float) -> Any:
 
 
 def _line_from(cost: Cost, space: Space) -> float:
-    """The strength from which on looks at residuals find a line."""
+    """Return the strength from which on questions about residuals find a line."""
     return len(space.features) * (5 if cost.rho else 150)
 
 
 def _short(space: Space) -> tuple[str, ...]:
-    """The features without Categories of long lists, which trees see in groups."""
+    """Return the features without wide Categories, which trees see in groups."""
     wide = set(wide_categories(space))
     return tuple(name for name in space.features if name not in wide)
-
-
-def _ready(model: Any, X: Any) -> Ready:
-    """Rows to predict, checked and in the terms of the domain, once."""
-    X = model._rows(X)
-    return Ready(*model.space_.batch(X))
-
-
-def _cost_of(model: AutoClassifier | AutoRegressor) -> dict[str, Any]:
-    """What a model may spend, in one spelling whatever it was given."""
-    return {
-        "epsilon": str(read_epsilon(model.epsilon)),
-        "delta": str(read_delta(model.delta)),
-    }
 
 
 __all__ = ["AutoClassifier", "AutoRegressor"]

@@ -25,9 +25,29 @@ from discreto.models.base.features import Space, as_matrix, columns_of
 class _PublicTransformer(TransformerMixin, BaseEstimator):
     """Names and shapes are read when it is fitted, and never a value."""
 
-    domain: Any
+    _kind: type  # of the columns that it takes
+    _wanted: str  # public facts that it needs
 
-    def _prepare(self, X: Any, kind: type, wanted: str) -> None:
+    def __init__(self, domain: Any = None) -> None:
+        self.domain = domain
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Read names and shape; no value is looked at.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array with the columns of the domain that are taken:
+            those with bounds by a scaler, those with categories by an encoder.
+        y
+            Not used; for pipelines.
+
+        Returns
+        -------
+        self
+            Ready to ``transform``.
+        """
+        kind, wanted = self._kind, self._wanted
         if not isinstance(self.domain, Domain):
             raise DomainError(
                 f"{type(self).__name__} needs a Domain with public {wanted}: "
@@ -49,6 +69,7 @@ class _PublicTransformer(TransformerMixin, BaseEstimator):
                     "none in the domain. A ColumnTransformer gives each its own."
                 )
         columns_of(X, self.columns_)  # refuses an array of another width
+        return self
 
     def _batch(self, X: Any) -> dict[str, NDArray[Any]]:
         check_is_fitted(self, "columns_")
@@ -88,29 +109,10 @@ class PublicScaler(OneToOneFeatureMixin, _PublicTransformer):
     [[0.25], [1.0]]
     """
 
-    def __init__(self, domain: Any = None) -> None:
-        self.domain = domain
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Read names and shape; no value is looked at.
-
-        Parameters
-        ----------
-        X
-            A data frame, or an array with the Number columns of the domain.
-        y
-            Not used; for pipelines.
-
-        Returns
-        -------
-        self
-            Ready to ``transform``.
-        """
-        self._prepare(X, Number, "bounds")
-        return self
+    _kind, _wanted = Number, "bounds"
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The columns on [0, 1].
+        """Return the columns on [0, 1].
 
         Parameters
         ----------
@@ -151,29 +153,10 @@ class PublicOneHotEncoder(_PublicTransformer):
     ['sex_f', 'sex_m']
     """
 
-    def __init__(self, domain: Any = None) -> None:
-        self.domain = domain
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Read names and shape; no value is looked at.
-
-        Parameters
-        ----------
-        X
-            A data frame, or an array with the Category columns of the domain.
-        y
-            Not used; for pipelines.
-
-        Returns
-        -------
-        self
-            Ready to ``transform``.
-        """
-        self._prepare(X, Category, "categories")
-        return self
+    _kind, _wanted = Category, "categories"
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Zeros and ones.
+        """Return zeros and ones.
 
         Parameters
         ----------
@@ -191,7 +174,7 @@ class PublicOneHotEncoder(_PublicTransformer):
         return (*column.categories, *(("missing",) if column.missing else ()))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for each column that comes out: ``sex_f``, ``sex_m``.
+        """Return a name for each column that comes out: ``sex_f``, ``sex_m``.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ class CentroidsDisplay(Display):
     centres
         For each name an array (clusters, 2).
     points
-        Public or made-up rows (rows, 2) to draw behind them.
+        Public or synthetic rows (rows, 2) to draw behind them.
     features
         The names of the two axes.
     simulated
@@ -45,7 +45,7 @@ class CentroidsDisplay(Display):
         *,
         points: ArrayLike | None = None,
     ) -> CentroidsDisplay:
-        """From a fitted KMeans or FuzzyCMeans and the names of two features.
+        """Make a display from a fitted KMeans or FuzzyCMeans and two features.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class CentroidsDisplay(Display):
         features
             The names of two features; by default the first two.
         points
-            Public or made-up rows (rows, 2) to draw behind them.
+            Public or synthetic rows (rows, 2) to draw behind them.
         """
         names = list(model.space_.numbers)
         pair = tuple(names[:2] if features is None else features)
@@ -78,7 +78,7 @@ class CentroidsDisplay(Display):
         points: ArrayLike | None = None,
         simulated: bool = True,
     ) -> CentroidsDisplay:
-        """From arrays (clusters, 2) by name.
+        """Make a display from arrays (clusters, 2) by name.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class CentroidsDisplay(Display):
         features
             The names of the two axes.
         points
-            Public or made-up rows (rows, 2) to draw behind them.
+            Public or synthetic rows (rows, 2) to draw behind them.
         simulated
             Whether the picture is stamped SIMULATED.
         """

@@ -27,7 +27,7 @@ BAND = 0.13
 
 @dataclass(repr=False)
 class EpsilonCurveDisplay(Display):
-    """How good something is against what it costs.
+    """A score against its cost.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class EpsilonCurveDisplay(Display):
         score_name: str = mark("score"),
         simulated: bool = True,
     ) -> EpsilonCurveDisplay:
-        """From dicts with ``epsilon``, ``mean``, ``spread`` and a name.
+        """Make a display from dicts with ``epsilon``, ``mean``, ``spread`` and a name.
 
         A line without an epsilon (None or infinite) becomes a reference line.
 
@@ -103,7 +103,7 @@ class EpsilonCurveDisplay(Display):
         score_name: str = mark("score"),
         simulated: bool = True,
     ) -> EpsilonCurveDisplay:
-        """From repeated scores: for each name an array (epsilons, repeats).
+        """Make a display from repeated scores: arrays (epsilons, repeats) by name.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class ConvergenceDisplay(Display):
         first: int = 1,
         simulated: bool = True,
     ) -> ConvergenceDisplay:
-        """From one value for each round, or an array (runs, rounds), by name.
+        """Make a display from a value per round, or arrays (runs, rounds), by name.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class ConvergenceDisplay(Display):
 def _curve(
     ax: Any, curve: Curve, place: int, name: str, *, floor: bool = False
 ) -> None:
-    """A line with markers and its band; a band on a log axis stays above zero."""
+    """Draw a line with markers and its band, above zero on a log axis."""
     where, middle, spread = curve
     style = look(place)
     every = max(1, len(where) // 12)

@@ -1,4 +1,4 @@
-"""What a model's predictions hang on: importances and partial dependence."""
+"""Effects of columns on a model's predictions: importances, partial dependence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreto.text.language import mark
 
 @dataclass(repr=False)
 class ImportanceDisplay(Display):
-    """How far each column moves the predictions of a model, the largest first.
+    """Importances: the effect of each column on predictions, the largest first.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class HeatmapDisplay(Display):
 
     @classmethod
     def from_release(cls, release: Any) -> HeatmapDisplay:
-        """From a release whose keys are pairs: a 2-d histogram, counts by two columns.
+        """Make a display from a release whose keys are pairs, such as a 2-d histogram.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class HeatmapDisplay(Display):
         Raises
         ------
         ParameterError
-            Its keys are no pairs.
+            Its keys are not pairs.
 
         Examples
         --------

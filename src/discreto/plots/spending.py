@@ -1,4 +1,4 @@
-"""What a ledger has paid for, entry by entry, against its budget."""
+"""Charges of a ledger, entry by entry, against its budget."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LedgerDisplay(Display):
 
     @classmethod
     def from_ledger(cls, ledger: Any) -> LedgerDisplay:
-        """From a Ledger or a simulation ledger.
+        """Make a display from a Ledger or a simulation ledger.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class LedgerDisplay(Display):
         delta: Amount = 0,
         simulated: bool = False,
     ) -> LedgerDisplay:
-        """From the entries of a ledger, as its ``entries()`` or an export gives them.
+        """Make a display from the entries of a ledger, or of an export of it.
 
         Parameters
         ----------

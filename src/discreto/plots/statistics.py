@@ -33,7 +33,7 @@ class HistogramDisplay(Display):
     edges
         Numbers that bound the bins; without them the bars stand side by side.
     exact
-        What a private table would never show: for public or made-up data only.
+        What a private table would never show: for public or synthetic data only.
     title
         Stands above the picture.
     quantity
@@ -61,7 +61,7 @@ class HistogramDisplay(Display):
         exact: ArrayLike | None = None,
         quantity: str = "",
     ) -> HistogramDisplay | HeatmapDisplay:
-        """From the release of a histogram, or of anything by groups.
+        """Make a display from the release of a histogram, or of anything by groups.
 
         Two columns at once are a heat map.
 
@@ -72,7 +72,7 @@ class HistogramDisplay(Display):
         edges
             Numbers that bound the bins.
         exact
-            The exact counts: for public or made-up data only.
+            The exact counts: for public or synthetic data only.
         quantity
             The label of the vertical axis; by default what was asked.
         """
@@ -142,7 +142,7 @@ class HistogramDisplay(Display):
 
 
 def _quantity(release: Any) -> str:
-    """Counts are of rows; all else is what its label says, before "by" or "of"."""
+    """Return the quantity of a release: rows, or its label before "by" or "of"."""
     word = str(release.label).split(" ", 1)[0].rstrip(",:")
     counted = word in ("histogram", "count", "top")
     unit = f" ({release.unit})" if release.unit else ""
@@ -160,7 +160,7 @@ class QuantileDisplay(Display):
     values, low, high
         The quantiles and the ends of their intervals.
     sample
-        Public or made-up values whose quantiles are drawn as a line.
+        Public or synthetic values whose quantiles are drawn as a line.
     title
         Stands above the picture.
     unit
@@ -182,14 +182,14 @@ class QuantileDisplay(Display):
     def from_release(
         cls, release: Any, *, sample: ArrayLike | None = None
     ) -> QuantileDisplay:
-        """From the release of several quantiles; its keys are the probabilities.
+        """Make a display from the release of several quantiles.
 
         Parameters
         ----------
         release
             The answer of ``stats.quantile`` with several probabilities.
         sample
-            Public or made-up values whose quantiles are drawn as a line.
+            Public or synthetic values whose quantiles are drawn as a line.
         """
         try:
             chances = np.array([float(key) for key in release.keys])

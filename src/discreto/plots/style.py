@@ -40,7 +40,7 @@ LEGEND = {
 
 
 class Look(NamedTuple):
-    """How one curve is drawn."""
+    """The colour, line and marker of a curve."""
 
     colour: str
     marker: str
@@ -48,7 +48,7 @@ class Look(NamedTuple):
 
 
 def look(place: int) -> Look:
-    """The look of the curve at this place; after seven the colours meet new lines."""
+    """Return the look of a curve; after seven, colours repeat with other lines."""
     many = len(PALETTE)
     return Look(
         PALETTE[place % many],
@@ -94,7 +94,7 @@ class Display:
         return f"{type(self).__name__}({(self.__doc__ or '').splitlines()[0]}{drawn})"
 
     def _repr_png_(self) -> bytes | None:
-        """The picture in a notebook, unless ``plot`` has shown it already."""
+        """Return the picture in a notebook, unless ``plot`` has shown it already."""
         if hasattr(self, "ax_"):
             return None
         from matplotlib.figure import Figure
@@ -106,7 +106,7 @@ class Display:
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
-    """Axes on a new figure of pyplot, as people expect who call ``plt.show()``."""
+    """Return axes on a new figure of pyplot, for ``plt.show()``."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -117,7 +117,7 @@ def new_axes(size: tuple[float, float]) -> Axes:
 
 
 def write_numbers(ax: Axes) -> None:
-    """Decimal commas on both axes, where the language has them."""
+    """Write decimal commas on both axes, if the language has them."""
     from matplotlib.ticker import Formatter, ScalarFormatter
 
     class Localised(Formatter):
@@ -142,12 +142,12 @@ def write_numbers(ax: Axes) -> None:
 
 
 def axis_name(given: str, default: str) -> str:
-    """The label of an axis: ours is translated, one that was given is not."""
+    """Return the label of an axis: ours is translated, one that was given is not."""
     return tr(default) if given == default else given
 
 
 def tidy(ax: Axes, *, grid: str = "y") -> None:
-    """Thin axes, a pale grid, no box."""
+    """Draw thin axes and a pale grid, without a box."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(color=GREY, labelcolor=INK, labelsize=9)
@@ -159,13 +159,13 @@ def tidy(ax: Axes, *, grid: str = "y") -> None:
 
 
 def legend(ax: Axes, **options: Any) -> None:
-    """A legend below the picture, where it hides nothing, if there is one to draw."""
+    """Draw a legend below the picture, if there are labels."""
     names = ax.get_legend_handles_labels()[1]
     if not names:
         return
     from matplotlib.transforms import ScaledTranslation
 
-    # As many in a line as the width of a picture has room for.
+    # As many in a line as the width of a picture can hold.
     columns = max(1, min(len(names), 60 // (max(map(len, names)) + 6)))
     down = ScaledTranslation(0, -_depth(ax) / 72, ax.figure.dpi_scale_trans)
     place = {
@@ -181,7 +181,7 @@ def legend(ax: Axes, **options: Any) -> None:
 
 
 def _depth(ax: Axes) -> float:
-    """About how far the texts below the axes reach, in points."""
+    """Return about how deep the texts below the axes are, in points."""
     texts = ax.get_xticklabels()
     turned = [len(one.get_text()) for one in texts if one.get_rotation()]
     # A letter is about 5 points wide, and a text at 40 degrees two thirds as high.
@@ -189,10 +189,10 @@ def _depth(ax: Axes) -> float:
 
 
 def epsilon_axis(ax: Axes, epsilons: Any) -> None:
-    """A logarithmic axis with the measured values of epsilon as ticks."""
+    """Make the x axis logarithmic, with the measured values of epsilon as ticks."""
     ax.set_xscale("log")
     ticks = sorted({float(value) for value in epsilons})
-    while len(ticks) > 9:  # leave room between the texts
+    while len(ticks) > 9:  # leave space between the texts
         ticks = ticks[::2]
     ax.set_xticks(ticks, [number(tick, "g") for tick in ticks])
     ax.minorticks_off()

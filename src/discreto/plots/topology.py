@@ -53,7 +53,7 @@ class TopologyDisplay(Display):
         numbers: bool = True,
         title: str = "",
     ) -> TopologyDisplay:
-        """From a mixing matrix or an adjacency matrix.
+        """Make a display from a mixing matrix or an adjacency matrix.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class TopologyDisplay(Display):
         positions: Mapping[Any, Sequence[float]] | None = None,
         title: str = "",
     ) -> TopologyDisplay:
-        """From a networkx graph, with the weights of a mixing matrix if there is one.
+        """Make a display from a networkx graph, and the weights of a mixing matrix.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.data.written_csv import FORMULA, harmless
 from discreto.errors import MissingExtraError
 from discreto.text.install_commands import install_command
@@ -17,12 +17,12 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def to_frame(columns: Columns, library: str | None) -> Any:
-    """A pandas, polars or pyarrow table; by default the first that is installed."""
+    """Return a pandas, polars or pyarrow table; by default the first installed one."""
     return new_frame({name: list(part) for name, part in columns.items()}, library)
 
 
 def to_csv(columns: Columns, path: str | Path | None) -> str:
-    """One line for each row, texts harmless; written to a file if there is a path."""
+    """Return CSV with harmless texts, a line for each row; write it to a path."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -34,7 +34,7 @@ def to_csv(columns: Columns, path: str | Path | None) -> str:
 
 
 def to_excel(columns: Columns, path: str | Path, about: Mapping[str, str]) -> None:
-    """A sheet with the rows, and one that says what they are."""
+    """Write a sheet with the rows, and one with facts about them."""
     try:
         from openpyxl import Workbook
     except ImportError:

@@ -17,7 +17,7 @@ _WHERE_SAID = ("unit", "note", "population", "level", "checked", "counts")
 
 
 def form_of(release: Release) -> dict[str, Any]:
-    """An answer and its receipt as JSON data."""
+    """Return an answer and its receipt as JSON data."""
     out = {
         "label": release.label,
         **{name: _plain(part) for name, part in written_numbers(release).items()},
@@ -38,7 +38,7 @@ def form_of(release: Release) -> dict[str, Any]:
 
 
 def written_numbers(release: Release) -> dict[str, Any]:
-    """The value and the ends of its interval as files have them.
+    """Return the value and the ends of its interval as files have them.
 
     Counts are whole numbers. The ends are rounded outward, so they cover as before.
     """
@@ -56,13 +56,13 @@ def written_numbers(release: Release) -> dict[str, Any]:
 
 
 def _whole(numbers: Any) -> Any:
-    """Whole numbers as integers; what 64 bits do not hold stays as it is."""
+    """Return whole numbers as integers; what 64 bits do not hold stays as it is."""
     fits = np.isfinite(numbers).all() and (np.abs(numbers) < 2.0**62).all()
     return numbers.astype(np.int64) if fits else numbers
 
 
 def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What a release is made of, from its JSON data; without the receipt."""
+    """Return the parts of a release from its JSON data, without the receipt."""
     keys = data.get("keys", [])
     cost = {name: _exact(part) for name, part in data["cost"].items()}
     return {
@@ -82,7 +82,7 @@ def _numbers(part: Any) -> Any:
 
 
 def _exact(amount: Any) -> Any:
-    """An amount of a cost, which a shell prints as a number, as a fraction's text."""
+    """Return an amount of a cost, which a shell prints as a number, as a fraction."""
     number = isinstance(amount, int | float) and not isinstance(amount, bool)
     return str(Fraction(str(amount))) if number else amount
 

@@ -1,4 +1,4 @@
-"""What answers, their notes and entries of ledgers say, in the language in use.
+"""Labels of answers, notes and ledger entries, in the language in use.
 
 Labels are English wherever they are kept: in ledgers, files and JSON. People read them
 through ``label_in_words``, which knows their forms; names of columns stay as they are.
@@ -117,7 +117,7 @@ _NUMBERS = ("count", "level", "most")
 
 
 def label_in_words(label: str) -> str:
-    """A label as people read it; one of an unknown form is left as it is."""
+    """Return a label as people read it; one of an unknown form is left as it is."""
     if language() == "en" or label in _WHOLE:
         return tr(label)
     for form in _FORMS:
@@ -135,7 +135,7 @@ def label_in_words(label: str) -> str:
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """What a label of this form looks like."""
+    """Return the expression that labels of this form match."""
     kinds = {"kind": "|".join(_KINDS), "model": r"[A-Z]\w+"}
     kinds |= dict.fromkeys(_NUMBERS, r"[\d.e+-]+")
     pieces = re.split(r"\{(\w+)\}", form)

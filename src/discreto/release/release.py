@@ -124,11 +124,11 @@ class Release(NoOperators):
 
     @property
     def simulated(self) -> bool:
-        """Whether this comes from a simulation, and protects nobody."""
+        """True if this comes from a simulation and protects no rows."""
         return self.receipt is not None and self.receipt.simulated
 
     def paid(self, receipt: Receipt, cost: Cost, neighbours: str) -> Release:
-        """The same answer with the proof of its payment.
+        """Return the same answer with the proof of its payment.
 
         Parameters
         ----------
@@ -150,11 +150,11 @@ class Release(NoOperators):
         return np.array(self.value, dtype=dtype)
 
     def items(self) -> list[tuple[Any, float]]:
-        """Pairs of key and value of an array answer."""
+        """Return pairs of key and value of an array answer."""
         return list(zip(self.keys, np.ravel(self.value).tolist(), strict=True))
 
     def dates(self) -> list[str]:
-        """The values of an answer that is made of dates, as texts."""
+        """Return the values of an answer that consists of dates, as texts."""
         return [show_date(value, self.unit) for value in np.ravel(self.value).tolist()]
 
     def __iter__(self) -> Iterator[Any]:
@@ -182,7 +182,7 @@ class Release(NoOperators):
         )
 
     def _place(self, key: Any) -> int | None:
-        """Where a key is; as it is, or as it is shown."""
+        """Return the index of a key, given as it is or as it is shown."""
         for place, known in enumerate(self.keys):
             if type(known) is type(key) and known == key:
                 return place
@@ -214,7 +214,7 @@ class Release(NoOperators):
         return self._compare(other, np.greater_equal)
 
     def _compare(self, other: Any, compare: Callable[..., Any]) -> Any:
-        """Values compared, one by one where there are several."""
+        """Compare values, one by one where there are several."""
         against = other.value if isinstance(other, Release) else other
         if isinstance(against, str) or isinstance(self.value, str):
             return NotImplemented if compare is not np.equal else self.value == against
@@ -228,7 +228,7 @@ class Release(NoOperators):
         return json.dumps(self.to_dict(), default=str)
 
     def covers(self, value: float) -> Any:
-        """Whether the interval holds a number.
+        """Return True if the interval holds a number.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Release(NoOperators):
     # As a table
 
     def matrix(self) -> NDArray[np.float64]:
-        """The values in as many dimensions as the keys have parts.
+        """Return the values in as many dimensions as the keys have parts.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class Release(NoOperators):
         Raises
         ------
         ParameterError
-            The keys are no complete crossing.
+            The keys are not a complete crossing.
 
         Examples
         --------
@@ -276,7 +276,7 @@ class Release(NoOperators):
         return np.reshape(np.asarray(self.value, dtype=float), sizes)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The answer as columns: keys, ``value``, ``low`` and ``high``.
+        """Return the answer as columns: keys, ``value``, ``low`` and ``high``.
 
         Examples
         --------
@@ -303,7 +303,7 @@ class Release(NoOperators):
         ]
 
     def named(self, names: Sequence[str]) -> Release:
-        """The same answer with names for the parts of its keys, if they fit.
+        """Return the same answer with names for the parts of its keys, if they fit.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class Release(NoOperators):
         return sizes == {len(names)}
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The answer as a data frame, one row for each key.
+        """Return the answer as a data frame, one row for each key.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class Release(NoOperators):
         return export.to_frame(self.columns(), library)
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The answer as CSV text, one line for each key.
+        """Return the answer as CSV text, one line for each key.
 
         Parameters
         ----------
@@ -360,12 +360,12 @@ class Release(NoOperators):
         export.to_excel(self.columns(), path, facts_of(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form, read back by ``from_dict``."""
+        """Return a JSON form, read back by ``from_dict``."""
         return form_of(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Release:
-        """The inverse of ``to_dict``, without the receipt.
+        """Read the form of ``to_dict``, without the receipt.
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ class Release(NoOperators):
         return cls(**parts_of(data))
 
     def to_json(self) -> str:
-        """``to_dict`` as text."""
+        """Return ``to_dict`` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def __str__(self) -> str:
@@ -390,7 +390,7 @@ class Release(NoOperators):
         return f"Release({self.label}: {self})"
 
     def __format__(self, spec: str) -> str:
-        """The value in this format; without one, the whole answer."""
+        """Return the value in this format; without one, the whole answer."""
         return formatted(self, spec) if spec else str(self)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""Answers as people read them: one line, a list by key, a table of HTML."""
+"""Answers as text: one line, a list by key, a table of HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 40  # keys of an answer that are listed
 
 
 def text_of(release: Release, *, priced: bool = True) -> str:
-    """An answer with its interval and cost, by key if it has several."""
+    """Return an answer with its interval and cost, by key if it has several."""
     stamp = _stamp(release, checked=release.checked or not priced)
     tail = f"({_sense(release)})" + (f", {number(release.cost)}" if priced else "")
     note = f"; {label_in_words(release.note)}" if release.note else ""
@@ -54,18 +54,18 @@ def _stamp(release: Release, *, checked: bool) -> str:
 
 
 def _found_nothing(release: Release) -> bool:
-    """Whether it is a list of keys, none of which is shown."""
+    """Return True if this is a list of keys of which none is shown."""
     return not release.keys and np.size(release.value) == 0
 
 
 def _sense(release: Release) -> str:
-    """How surely the interval covers, and what."""
+    """Return the level of the interval, and what it covers."""
     sure = f"{number(100 * release.level, 'g')} %"
     return tr("{sure}, population", sure=sure) if release.population else sure
 
 
 def facts_of(release: Release) -> dict[str, str]:
-    """What belongs to the numbers of an answer wherever they are written down."""
+    """Return the facts that belong to the numbers of an answer in every file."""
     where = "the population" if release.population else "this table"
     sure = f"in {where} with {100 * release.level:g} % probability"
     return {
@@ -82,7 +82,7 @@ def facts_of(release: Release) -> dict[str, str]:
 
 
 def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
-    """A value with its interval, in the digits that the interval leaves."""
+    """Return a value with its interval, in the digits that the interval leaves."""
     if is_date_unit(unit) and not isinstance(value, str):
         ends = [show_date(part, unit) for part in (value, low, high)]
         return f"{ends[0]} [{ends[1]}, {ends[2]}]"
@@ -103,7 +103,7 @@ def _interval(value: Any, low: Any, high: Any, unit: str, note: str) -> str:
 
 
 def html_of(release: Release, *, priced: bool = True) -> str:
-    """An answer in a notebook: a row for each key."""
+    """Return HTML of an answer for a notebook: a row for each key."""
     stamp = _stamp(release, checked=release.checked or not priced)
     note = f"; {label_in_words(release.note)}" if release.note else ""
     cost = f", {number(release.cost)}" if priced else ""
@@ -127,7 +127,7 @@ def html_of(release: Release, *, priced: bool = True) -> str:
 
 
 def releases_html(several: Sequence[Release], *, together: bool = False) -> str:
-    """Several releases in a notebook: numbers in one table, then the others.
+    """Return HTML of several releases: numbers in one table, then the others.
 
     Releases that were paid for ``together`` have their cost said once.
     """
@@ -157,7 +157,7 @@ def releases_html(several: Sequence[Release], *, together: bool = False) -> str:
 
 
 def key_in_words(key: Any) -> str:
-    """A key as a person reads it, in the language in use.
+    """Return a key as a person reads it, in the language in use.
 
     >>> from discreto.text.language import speaking
     >>> with speaking("fr"):
@@ -172,21 +172,21 @@ def key_in_words(key: Any) -> str:
 
 
 def show_key(key: Any) -> str:
-    """A key as text, the same in every language: in files, and to look it up."""
+    """Return a key as text, the same in every language, for files and look-ups."""
     if isinstance(key, tuple):
         return " × ".join(show_key(part) for part in key)
     return f"{key:.6g}" if isinstance(key, float) else str(key)
 
 
 def decimals(error: float) -> int:
-    """Decimals that show two digits of the error."""
+    """Return decimals that show two digits of the error."""
     if not error or not np.isfinite(error):
         return 2
     return int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
 
 
 def formatted(release: Release, spec: str) -> str:
-    """The value in a format, or the value of each key."""
+    """Return the value in a format, or the value of each key."""
     if not release.keys:
         return format(release.value, spec)
     parts = [f"{key_in_words(key)}: {value:{spec}}" for key, value in release.items()]

@@ -1,4 +1,4 @@
-"""What a ledger and a domain say about a deployment, for readers outside of it.
+"""Facts of a deployment from its ledger and domain, for outside readers.
 
 ``registry_entry`` fills a record of the public registry of deployments of differential
 privacy (github.com/opendp/deployments-registry-data) as far as facts go; what only
@@ -30,7 +30,7 @@ _NOISE = {
     ("randomise", "pure"): mark(
         "randomised response, Laplace or staircase for each row"
     ),
-    ("discover", "block"): mark("thresholded counts of values that nobody has listed"),
+    ("discover", "block"): mark("thresholded counts of values that were not declared"),
 }
 
 
@@ -55,7 +55,7 @@ class Deployment:
 
     @property
     def doors(self) -> Counter[tuple[str, str]]:
-        """How many questions went through each door, by kind of cost."""
+        """The number of questions by way out of the gate and kind of cost."""
         return Counter(
             (question["door"], _kind(question.get("cost") or entry["cost"]))
             for entry in self.charged
@@ -136,9 +136,11 @@ class Deployment:
 
 
 def deployment_of(ledger: Any, domain: Domain | None = None) -> Deployment:
-    """The facts of a ledger that has paid for something."""
+    """Return the facts of a ledger that has paid for something."""
     if getattr(ledger, "simulation", None) is not None:
-        raise ParameterError("a simulation protects nobody: there is nothing to tell.")
+        raise ParameterError(
+            "a simulation gives no protection: it has no deployment to describe."
+        )
     return Deployment(ledger, domain, tuple(ledger.entries()))
 
 
@@ -167,7 +169,7 @@ def registry_entry(
     author: str = "",
     data: str = "",
 ) -> dict[str, Any]:
-    """A record for the public registry of deployments, as far as facts go.
+    """Return a record for the public registry of deployments, as far as facts go.
 
     Parameters
     ----------
@@ -289,7 +291,7 @@ def _model(found: Deployment) -> dict[str, str]:
         "model_name": "Local" if doors == {"randomise"} else "Central",
         "model_name_details": f"{TODO}: say Federated if this is the ledger of a silo",
         "actors": "The owner of the rows runs the library and is trusted with them; "
-        "whoever reads releases is not trusted, with any knowledge of their own. "
+        "readers of releases are not trusted, whatever else they know. "
         f"{TODO}: name them.",
         "release_type": "Many releases" if many else "One release",
         "release_type_details": "One budget for all of them, without a refill by "
@@ -300,7 +302,7 @@ def _model(found: Deployment) -> dict[str, str]:
             f"Analysts with limits of their own: {', '.join(analysts)}; the budget of "
             "the population holds if they share answers."
             if analysts
-            else "Nobody but the owner asks."
+            else "Only the owner asks."
         ),
     }
 
@@ -330,7 +332,7 @@ def _implementation(found: Deployment) -> dict[str, str]:
 
 
 def to_yaml(data: Any, indent: int = 0) -> str:
-    """Nested mappings and lists as YAML: every scalar is written as JSON.
+    """Return nested mappings and lists as YAML: every scalar is written as JSON.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a model's predictions hang on, from released numbers and made-up rows alone.
+"""Effects of columns on predictions, from released numbers and synthetic rows.
 
 Importances and partial dependence are usually computed over the rows of a table. Here
 the rows are spread evenly over the public domain, so that nothing is asked and nothing
@@ -39,7 +39,7 @@ class Effect:
 
 
 def effects_of(model: Any) -> list[Effect]:
-    """The effect of each column of a model that predicts, the largest first."""
+    """Return the effect of each column of a model that predicts, the largest first."""
     space = model.space_
     rng = generator(0)
     base = {name: _spread(space.domain[name], rng) for name in space.features}
@@ -55,7 +55,7 @@ def effects_of(model: Any) -> list[Effect]:
 
 
 def effect_blocks(model: Any) -> list[Html]:
-    """A picture of the importances, and of the largest effects."""
+    """Return a picture of the importances, and of the largest effects."""
     if model.space_.target is None or not model.privacy_.cost:
         return []
     found, simulated = effects_of(model), model.privacy_.simulated
@@ -86,7 +86,7 @@ def effect_blocks(model: Any) -> list[Html]:
         for effect in drawn
     ]
     about = tr(
-        "How far each column moves the prediction, and how, over made-up "
+        "How far each column moves the prediction, and how, over synthetic "
         "rows spread evenly over the domain: free, and about the model, not"
         " about people."
     )
@@ -97,7 +97,7 @@ def effect_blocks(model: Any) -> list[Html]:
 
 
 def _limits(drawn: list[Effect], places: list[int]) -> tuple[float, float] | None:
-    """The ends of one y axis for all pictures: small effects look small."""
+    """Return the ends of one y axis for all pictures: small effects look small."""
     if not drawn:
         return None
     values = np.concatenate([effect.curve[:, places].ravel() for effect in drawn])

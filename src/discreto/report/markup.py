@@ -10,14 +10,29 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from numbers import Real
 from typing import Any
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from discreto.core.cost import show
 from discreto.errors import ParameterError
 from discreto.report.svg import svg_of
 from discreto.text.html import Html, join, tag
 from discreto.text.language import number, tr
 
+_FOLDER = files("discreto.report") / "templates"
+# Templates escape every value that is not markup.
+TEMPLATES = Environment(
+    loader=FunctionLoader(lambda name: (_FOLDER / name).read_text(encoding="utf-8")),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    undefined=StrictUndefined,
+)
 WIDE = 2.2  # times as wide as high: pictures of several panels
 SMALL = 380.0  # points: pictures that are not blown up
 
@@ -81,19 +96,42 @@ def _number(value: float, spread: float | None) -> str:
     return number(value, f".{digits}f")
 
 
+def plain(value: Real) -> str:
+    """Return a number without a spread: an integer in full, others with 4 digits."""
+    return f"{value}" if isinstance(value, int) else _number(float(value), None)
+
+
+def amount(value: Any) -> str:
+    """Return an amount of a budget as the language writes it."""
+    return number(show(value))
+
+
+TEMPLATES.globals.update(tr=tr, number=number, amount=amount, plain=plain)
+TEMPLATES.tests.update(
+    markup=lambda value: hasattr(value, "__html__"),
+    measured=lambda value: isinstance(value, Measured),
+    real=lambda value: isinstance(value, Real),
+)
+
+
+@cache
+def _blocks() -> Any:
+    return TEMPLATES.get_template("blocks.html").module
+
+
 def text(*parts: Any) -> Html:
-    """A paragraph.
+    """Return a paragraph.
 
     Parameters
     ----------
     parts
         Texts, which are escaped, and markup.
     """
-    return tag("p", *parts)
+    return Html(_blocks().text(parts))
 
 
 def code(content: Any, *, block: bool = False) -> Html:
-    """Code in a line, or as a block of its own.
+    """Return code in a line, or as a block of its own.
 
     Parameters
     ----------
@@ -102,17 +140,16 @@ def code(content: Any, *, block: bool = False) -> Html:
     block
         Whether it stands on lines of its own.
     """
-    inline = tag("code", content)
-    return tag("pre", inline) if block else inline
+    return Html(_blocks().code(content, block))
 
 
 def stamp() -> Html:
-    """The word that every simulated result carries."""
-    return tag("span", tr("SIMULATED"), class_="stamp")
+    """Return the word that every simulated result carries."""
+    return Html(_blocks().stamp())
 
 
 def note(*parts: Any, kind: str = "") -> Html:
-    """A box that stands out.
+    """Return a box that stands out.
 
     Parameters
     ----------
@@ -121,27 +158,22 @@ def note(*parts: Any, kind: str = "") -> Html:
     kind
         ``"warn"``, ``"good"`` or nothing.
     """
-    body = [part if isinstance(part, Html) else text(part) for part in parts]
-    return tag("div", *body, class_=f"note {kind}".strip())
+    return Html(_blocks().note(parts, kind))
 
 
 def facts(several: Mapping[str, Any]) -> Html:
-    """A row of small cards: a name and a value each.
+    """Return a row of small cards: a name and a value each.
 
     Parameters
     ----------
     several
         Values by name; a pair is a value and a remark.
     """
-    cards = []
-    for name, value in several.items():
-        main, small = value if isinstance(value, tuple) else (value, "")
-        extra = tag("small", small) if small else ""
-        shown = _measured(main) if isinstance(main, Measured) else main
-        cards.append(
-            tag("div", tag("dt", name), tag("dd", shown, extra), class_="card")
-        )
-    return tag("dl", *cards, class_="cards")
+    cards = [
+        (name, *(value if isinstance(value, tuple) else (value, "")))
+        for name, value in several.items()
+    ]
+    return Html(_blocks().facts(cards))
 
 
 def table(
@@ -151,7 +183,7 @@ def table(
     caption: Any = "",
     best: int | None = None,
 ) -> Html:
-    """A table that a reader can sort; numbers stand to the right.
+    """Return a table that a reader can sort; numbers stand to the right.
 
     Parameters
     ----------
@@ -173,28 +205,7 @@ def table(
     if any(len(line) != len(columns) for line in lines):
         raise ParameterError(f"every row of this table needs {len(columns)} columns.")
     numeric = [_is_numeric([line[i] for line in lines]) for i in range(len(columns))]
-    heads = [
-        tag(
-            "th",
-            tag("button", name, type="button") if name else "",
-            class_="number" if right else "",
-            scope="col",
-            aria_sort="none",
-        )
-        for name, right in zip(columns, numeric, strict=True)
-    ]
-    body = [
-        tag(
-            "tr",
-            *(_cell(c, n) for c, n in zip(line, numeric, strict=True)),
-            class_="best" if i == best else "",
-        )
-        for i, line in enumerate(lines)
-    ]
-    head = tag("thead", tag("tr", *heads)) if any(columns) else ""
-    title = tag("caption", tag("span", caption)) if caption else ""
-    whole = tag("table", title, head, tag("tbody", *body))
-    return tag("div", whole, class_="scroll")
+    return Html(_blocks().table(columns, lines, numeric, caption, best))
 
 
 def _is_numeric(cells: list[Any]) -> bool:
@@ -202,35 +213,8 @@ def _is_numeric(cells: list[Any]) -> bool:
     return any(kinds) and all(k or c is None for k, c in zip(kinds, cells, strict=True))
 
 
-def _cell(cell: Any, right: bool) -> Html:
-    side = "number" if right else ""
-    if isinstance(cell, Measured):
-        return tag(
-            "td", _measured(cell), class_=side, data_sort=repr(float(cell.value))
-        )
-    if isinstance(cell, bool):
-        word, kind = (tr("yes"), "yes") if cell else (tr("no"), "no")
-        return tag("td", tag("span", word, class_=kind))
-    if cell is None:
-        return tag("td", "–", class_=side, data_sort="nan" if right else None)
-    if isinstance(cell, Real):
-        value = float(cell)
-        shown = f"{cell}" if isinstance(cell, int) else _number(value, None)
-        return tag("td", shown, class_=side, data_sort=repr(value))
-    return tag("td", cell, class_=side)
-
-
-def _measured(measured: Measured) -> Html:
-    parts: list[Any] = [measured.shown]
-    if measured.width:
-        parts.append(tag("span", measured.width, class_="spread"))
-    if measured.epsilon is not None:
-        parts.append(tag("span", f" ε {number(measured.epsilon, 'g')}", class_="price"))
-    return join(parts)
-
-
 def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
-    """A picture, inline.
+    """Return a picture, inline.
 
     Parameters
     ----------
@@ -239,25 +223,24 @@ def figure(shown: Any, *, caption: Any = "", alt: str = "") -> Html:
     caption
         Stands below the picture.
     alt
-        What those hear who do not see it; by default the caption.
+        The text for screen readers; by default the caption.
 
     Notes
     -----
-    Without matplotlib a line stands in its place: what the page tells was paid for.
+    Without matplotlib a line stands in its place, because the answers were paid for.
     """
     try:
         drawn = Html(svg_of(shown, alt=alt or str(caption)))
     except ImportError:
-        drawn = tag("p", tr("Pictures need matplotlib: pip install matplotlib"))
+        drawn = text(tr("Pictures need matplotlib: pip install matplotlib"))
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
     wide = box is not None and float(box[1]) > WIDE * float(box[2])
-    text = tag("figcaption", caption) if caption else ""
     size = "wide" if wide else "small" if box and float(box[1]) < SMALL else ""
-    return tag("figure", drawn, text, class_=size)
+    return Html(_blocks().figure(drawn, caption, size))
 
 
 def side_by_side(*blocks: Html) -> Html:
-    """Figures or tables beside each other where there is room.
+    """Return figures or tables beside each other, as far as the page is wide enough.
 
     Parameters
     ----------
@@ -265,4 +248,34 @@ def side_by_side(*blocks: Html) -> Html:
         What ``figure`` and ``table`` returned.
     """
     kind = "tables" if any("<table" in block for block in blocks) else "pair"
-    return tag("div", *blocks, class_=kind)
+    return Html(_blocks().group(blocks, kind))
+
+
+TEMPLATES.globals.update(
+    text=text,
+    code=code,
+    stamp=stamp,
+    note=note,
+    facts=facts,
+    table=table,
+    figure=figure,
+    side_by_side=side_by_side,
+    Measured=Measured,
+)
+
+
+__all__ = [
+    "TEMPLATES",
+    "Html",
+    "Measured",
+    "code",
+    "facts",
+    "figure",
+    "join",
+    "note",
+    "side_by_side",
+    "stamp",
+    "table",
+    "tag",
+    "text",
+]

@@ -19,17 +19,16 @@ from discreto.report.markup import (
     Measured,
     code,
     facts,
-    note,
     side_by_side,
     table,
     text,
 )
 from discreto.report.model_summary import learned
-from discreto.report.page import Page
+from discreto.report.page import Page, fill
 from discreto.text.language import mark, number, speaking, tr
 from discreto.text.meaning import deployments_near, explain_cost
 
-DOORS = {
+WAYS_OUT = {
     "measure": mark("noisy sums"),
     "select": mark("noisy choice"),
     "randomise": mark("noisy rows"),
@@ -44,11 +43,6 @@ ELSEWHERE = (
     "target_bounds",
 )
 MOST_QUESTIONS = 12  # each on a line of its own
-TRUST = mark(
-    "Central: whoever held the rows and ran the fit could see them, and"
-    " is trusted to keep them and the ledger safe. Nobody who reads the"
-    " model or this card needs it."
-)
 
 
 def model_page(
@@ -63,7 +57,7 @@ def model_page(
     prior: Amount = "0.1",
     lang: str = "",
 ) -> Page:
-    """The card of a fitted model, for those who decide whether it may be used.
+    """Return the card of a fitted model, for those who decide whether it may be used.
 
     Parameters
     ----------
@@ -102,33 +96,31 @@ def model_page(
             compact=True,
         )
         told = {tr("purpose"): purpose, tr("data"): data, tr("author"): author}
-        page.section(tr("At a glance"), _about(told, date), _glance(model))
-        page.section(tr("What it means for one person"), *_meaning(model, prior))
-        if evaluation is not None:
-            page.section(tr("How good it is"), *evaluation_tables(evaluation))
-        page.section(tr("What it has learned"), *effect_blocks(model), *learned(model))
-        page.section(
-            tr("What it asked"),
-            text(
-                tr("Every question that reached the rows, and the noise in its answer.")
-            ),
-            plan_table(privacy.plan),
-            *_beliefs(privacy.plan),
+        protected = bool(privacy.cost) and not privacy.simulated
+        meant = explain_cost(privacy.cost, prior=prior) if protected else None
+        judged = None if evaluation is None else evaluation_tables(evaluation)
+        return fill(
+            page,
+            "model.html",
+            privacy=privacy,
+            stated=[[word, value or tr("not stated")] for word, value in told.items()],
+            date=date or datetime.now(UTC).strftime("%Y-%m-%d"),
+            glance=_glance(model),
+            meant=meant,
+            unit=unit_of_privacy(model.space_.domain),
+            others="" if meant is None else _others(min(e for e, _ in meant.points)),
+            evaluation=judged,
+            learned=[*effect_blocks(model), *learned(model)],
+            plan_table=plan_table,
+            beliefs=[list(belief.split(": ", 1)) for belief in privacy.plan.beliefs],
+            domain_table=_known(model),
+            settings=_settings(model),
+            predicts=model.space_.target is not None,
         )
-        page.section(tr("What was known before"), *_known(model))
-        page.section(tr("Limits"), *_limits(model, measured=evaluation is not None))
-        return page
-
-
-def _about(told: dict[str, str], date: str) -> Html:
-    """Who says what the model is for; what nobody said is said to be missing."""
-    rows = [[name, value or tr("not stated")] for name, value in told.items()]
-    rows.append([tr("date"), date or datetime.now(UTC).strftime("%Y-%m-%d")])
-    return table(["", ""], rows)
 
 
 def model_blocks(model: Any, evaluation: Any = None) -> list[Html]:
-    """What a model cost and how good it is, for a section of another page.
+    """Return what a model cost and how good it is, for a section of another page.
 
     Parameters
     ----------
@@ -147,7 +139,7 @@ def _purpose(model: Any) -> str:
     space = model.space_
     if hasattr(model, "marginals_"):
         many = len(space.features) + (space.target is not None)
-        return tr("Makes up rows with {count} columns.", count=many)
+        return tr("Generates synthetic rows with {count} columns.", count=many)
     if space.target is None:
         return tr("Groups rows by {count} columns.", count=len(space.features))
     return tr(
@@ -185,48 +177,8 @@ def _who(privacy: Any) -> str:
     return tr("one person") if many == 1 else tr("one person, {many} rows", many=many)
 
 
-def _meaning(model: Any, prior: Amount) -> list[Html]:
-    """What the cost means in odds and rates, for whom, and whom one has to trust."""
-    privacy = model.privacy_
-    if privacy.simulated:
-        words = tr("A simulation protects nobody: the model must not leave the room.")
-        return [note(words, kind="warn")]
-    if not privacy.cost:
-        return [
-            note(
-                tr(
-                    "The fit cost nothing and says nothing: this model answers from the"
-                    " private rows, and every prediction is paid for. It must stay with"
-                    " them."
-                ),
-                kind="warn",
-            )
-        ]
-    meant = explain_cost(privacy.cost, prior=prior)
-    unit = unit_of_privacy(model.space_.domain)
-    lines = [[word, rest] for word, rest in meant.lines()]
-    lines += [
-        [
-            tr("unit"),
-            tr(
-                "{unit} (neighbours: {neighbours})",
-                unit=unit,
-                neighbours=privacy.neighbours,
-            ),
-        ],
-        [tr("trust"), tr(TRUST)],
-    ]
-    lines.append([tr("others"), _others(min(e for e, _ in meant.points))])
-    about = tr(
-        "An attacker who knows everything but whether one person took part,"
-        " believes it with probability {prior} % and then sees this model:",
-        prior=number(100 * meant.prior, ".3g"),
-    )
-    return [text(about), table(["", ""], lines)]
-
-
 def _others(epsilon: float) -> str:
-    """Published values near to this one, with what they protect."""
+    """Return published values of ε near to this one, with what they protect."""
     near = deployments_near(epsilon)
     words = [
         tr(
@@ -241,7 +193,7 @@ def _others(epsilon: float) -> str:
 
 
 def evaluation_tables(evaluation: Any) -> list[Html]:
-    """A private evaluation: single numbers first, then a table for each other one."""
+    """Return a private evaluation: single numbers, then a table for each other one."""
     single = [part for _, part in evaluation.items() if not part.keys]
     several = [part for _, part in evaluation.items() if part.keys]
     remark = tr(
@@ -268,7 +220,7 @@ def _interval(release: Any) -> str:
 
 
 def release_table(release: Any) -> Html:
-    """A release as a table: value and interval."""
+    """Return a release as a table: value and interval."""
     values, lows, highs = (
         np.ravel(part).tolist() for part in (release.value, release.low, release.high)
     )
@@ -297,13 +249,13 @@ def _end(value: float, error: float) -> Measured:
 
 
 def plan_table(plan: Any) -> Html:
-    """The questions of a plan, one a line; many of a kind share a line."""
+    """Return the questions of a plan, one a line; many of a kind share a line."""
     kinds: dict[tuple[str, str, str], list[str]] = {}
     for question in plan:
         noise = ", ".join(
             number(ratio, ".3g") for ratio in dict.fromkeys(question.ratios())
         )
-        how = tr(DOORS.get(question.door, question.door))
+        how = tr(WAYS_OUT.get(question.door, question.door))
         kinds.setdefault((how, number(question.cost), noise), []).append(
             label_in_words(question.label)
         )
@@ -313,15 +265,6 @@ def plan_table(plan: Any) -> Html:
         lines = [[label, *kind] for kind, labels in kinds.items() for label in labels]
     heads = [tr("question"), tr("how"), tr("cost of each"), tr("noise / a row's reach")]
     return table(heads, lines, caption=tr("{total} in all", total=number(plan.total)))
-
-
-def _beliefs(plan: Any) -> list[Html]:
-    """Return what the sensitivities rest on besides the clamp, if there is anything."""
-    if not plan.beliefs:
-        return []
-    rows = [list(belief.split(": ", 1)) for belief in plan.beliefs]
-    told = tr("These bounds rest on proofs of their own.")
-    return [text(told), table([tr("part"), tr("proof")], rows)]
 
 
 def _several(labels: list[str]) -> str:
@@ -335,27 +278,23 @@ def _several(labels: list[str]) -> str:
     )
 
 
-def _known(model: Any) -> list[Html]:
+def _known(model: Any) -> Html:
     space = model.space_
     keep = [*space.features, *([space.target] if space.target else [])]
-    params = [
-        [name, repr(value)]
+    return domain_table(space.domain.select(keep), target=space.target)
+
+
+def _settings(model: Any) -> list[list[Any]]:
+    """Return the parameters of a model that the card does not show elsewhere."""
+    return [
+        [name, code(repr(value))]
         for name, value in sorted(model.get_params(deep=False).items())
         if name not in ELSEWHERE and value is not None
     ]
-    blocks = [
-        text(tr("Public facts: they came from a code book, not from the rows.")),
-        domain_table(space.domain.select(keep), target=space.target),
-    ]
-    if params:
-        blocks.append(
-            table([tr("setting"), tr("value")], [[n, code(v)] for n, v in params])
-        )
-    return blocks
 
 
 def domain_table(domain: Domain, *, target: str | None = None) -> Html:
-    """The columns of a domain."""
+    """Return a table of the columns of a domain."""
     lines = [
         [name, tr("target") if name == target else "", *column_words(column)]
         for name, column in domain.columns.items()
@@ -364,24 +303,3 @@ def domain_table(domain: Domain, *, target: str | None = None) -> Html:
         [tr("column"), tr("role"), tr("kind"), tr("values"), tr("may be missing")],
         lines,
     )
-
-
-def _limits(model: Any, *, measured: bool) -> list[Html]:
-    lines = [
-        tr(
-            "The guarantee is about taking part in this one fit. Other "
-            "questions to the same people add up: their ledger knows the sum."
-        ),
-        tr(
-            "It does not hide what is true of people in general: that smokers "
-            "fall ill can be learned from a model, about everybody."
-        ),
-        tr("Predictions about private rows are as private as those rows."),
-    ]
-    if model.space_.target is not None:
-        lines.append(
-            tr("The model may be wrong, and more so for small groups of people.")
-        )
-        if not measured:
-            lines.append(tr("Accuracy was not measured."))
-    return [text(line) for line in lines]

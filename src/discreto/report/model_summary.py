@@ -1,4 +1,4 @@
-"""What a fitted model has learned, as far as a person can read it."""
+"""The released numbers of a fitted model, as tables and pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST = 400  # numbers of a table that is printed
 
 
 def learned(model: Any) -> list[Html]:
-    """Tables of what was released, a picture of centres, and the names of the rest."""
+    """Return tables of released numbers, a picture of centres, names of the rest."""
     cost, blocks = number(model.privacy_.cost), []
     if hasattr(model, "cluster_centers_") and len(model.space_.numbers) >= 2:
         shown = CentroidsDisplay.from_model(model)
@@ -62,7 +62,7 @@ def learned(model: Any) -> list[Html]:
 
 
 def _marginals(model: Any) -> Html:
-    """Which counts a synthesizer has, and how noisy they are."""
+    """Return a table of the counts of a synthesizer, and their noise."""
     spreads = dict(zip((1, 2), model.spreads_, strict=True))
     rows = [
         [" × ".join(names), counts.size, Measured(spreads[len(names)], None)]

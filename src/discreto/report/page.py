@@ -12,14 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from discreto import __version__
-from discreto.report.markup import Html, join, note, stamp, tag, text
-from discreto.text.language import language, mark, speaking, tr
-
-SIMULATED = mark(
-    "These results come from a simulation: rows were used freely and "
-    "nobody was protected. If the rows are private, so is this page: do"
-    " not publish it."
-)
+from discreto.report.markup import TEMPLATES, Html, join, stamp, tag, text
+from discreto.text.language import language, speaking
 
 
 class Page:
@@ -80,45 +74,23 @@ class Page:
             return self._whole()
 
     def _whole(self) -> str:
-        css, script = _part("page.css"), _part("page.js")
+        script = _part("page.js")
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        # The page may load nothing and run only the script above, whatever is in it.
+        # The page may load nothing and run only this script, whatever is in it.
         policy = (
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
             f"script-src 'sha256-{digest}'"
         )
-        head = [
-            f'<!DOCTYPE html>\n<html lang="{self.lang}">\n',
-            '<head>\n<meta charset="utf-8">\n',
-            '<meta http-equiv="Content-Security-Policy" ',
-            f'content="{policy}">\n',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            tag("title", self.title),
-            f"\n<style>\n{css}</style>\n</head>\n",
-            '<body class="compact">\n' if self.compact else "<body>\n",
-        ]
-        body = [self._header(), "\n", self._main(), "\n", _footer()]
-        return "".join(
-            [*head, *body, f"\n<script>{script}</script>\n</body>\n</html>\n"]
+        return TEMPLATES.get_template("page.html").render(
+            page=self,
+            lang=self.lang,
+            sections=self._sections,
+            policy=policy,
+            css=_part("page.css"),
+            script=script,
+            version=__version__,
+            moment=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         )
-
-    def _header(self) -> Html:
-        button = tag("button", tr("light / dark"), class_="theme", type="button")
-        top = tag("div", tag("h1", self.title), button, class_="top")
-        parts = [top]
-        if self.lead:
-            parts.append(tag("p", self.lead, class_="lead"))
-        if self.simulated:
-            parts.append(note(text(stamp(), " ", tr(SIMULATED)), kind="warn"))
-        if len(self._sections) > 2:
-            links = [
-                tag("a", title, href=f"#{name}") for name, title, _ in self._sections
-            ]
-            parts.append(tag("nav", *(join([link, " "]) for link in links)))
-        return tag("header", *parts)
-
-    def _main(self) -> Html:
-        return tag("main", *(tag("section", body) for _, _, body in self._sections))
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file.
@@ -139,25 +111,34 @@ class Page:
         return out
 
 
+def fill(page: Page, template: str, **given: Any) -> Page:
+    """Add the sections of a template to a page, and return the page.
+
+    Parameters
+    ----------
+    page
+        The page, which the template's ``section`` adds to.
+    template
+        The name of a file in ``report/templates``.
+    given
+        The values that the template shows.
+    """
+
+    def section(title: str, caller: Any, *, simulated: bool = False) -> str:
+        page.section(title, Html(caller().strip()), simulated=simulated)
+        return ""
+
+    TEMPLATES.get_template(template).render(given, section=section)
+    return page
+
+
 def anchor(title: str) -> str:
-    """The name that links to a section use.
+    """Return the name that links to a section use.
 
     >>> anchor("S2: RMSE against ε")
     's2-rmse-against'
     """
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
-
-
-def _footer() -> Html:
-    moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return tag(
-        "footer",
-        tr(
-            "discreto {version}, {moment}. One file, no network.",
-            version=__version__,
-            moment=moment,
-        ),
-    )
 
 
 @cache

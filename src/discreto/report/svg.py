@@ -34,7 +34,7 @@ _FOREIGN = re.compile(
 
 
 def svg_of(shown: Any, *, alt: str = "") -> str:
-    """SVG text of a display, a matplotlib figure, or of SVG text from a file."""
+    """Return SVG text of a display, a matplotlib figure, or of SVG text from a file."""
     if isinstance(shown, str):
         return adapt(shown, alt)
     return adapt(_draw(shown), alt)
@@ -62,7 +62,7 @@ def _draw(shown: Any) -> str:
 
 
 def adapt(svg: str, alt: str = "") -> str:
-    """SVG ready for a page: no header, own ids, colours of the page, nothing foreign.
+    """Return SVG for a page: no header, own ids, colours of the page.
 
     >>> adapt('<svg><path id="a" style="fill: #0072b2"/></svg>', "a < b")[16:]
     '<title>a &lt; b</title><path style="fill: var(--c1)"/></svg>'
@@ -95,12 +95,12 @@ def _font(found: re.Match[str]) -> str:
 
 
 def _own(name: str, mark: str, used: set[str]) -> str:
-    """Two pictures of one page must not share an id; unused ids go."""
+    """Return an id of this picture's own, or nothing for an id that is not used."""
     return f' id="{mark}-{name}"' if name in used else ""
 
 
 def _refuse_foreign(body: str) -> None:
-    """A picture from a file may hold shapes and texts, and nothing that acts."""
+    """Refuse a picture with anything but shapes and texts."""
     kinds = {kind.lower() for kind in _ELEMENT.findall(body)}
     if not kinds <= _ALLOWED or _FOREIGN.search(body):
         raise ParameterError(

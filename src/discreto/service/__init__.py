@@ -1,4 +1,4 @@
-"""The service: tables behind a door, for people who do not trust each other.
+"""A server that answers questions about tables without showing rows.
 
 ``config`` is what the owner writes down; ``questions`` decodes JSON; ``door`` is the
 only way to a table: it checks, charges, answers; ``payer`` makes asking again free;

@@ -104,7 +104,7 @@ class BudgetBody(_Body):
 
 
 class PersonBody(_Body):
-    """Somebody new."""
+    """A new person."""
 
     name: StrictStr
     role: StrictStr
@@ -128,18 +128,18 @@ class DomainBody(_Body):
 
 
 class ReopenBody(_Body):
-    """What the owner found when looking into a failure."""
+    """The owner's comment on a failure."""
 
     comment: StrictStr
 
 
 def service_of(request: Request) -> Service:
-    """The service of this process."""
+    """Return the service of this process."""
     return request.app.state.service
 
 
 async def caller(request: Request) -> Person:
-    """Who sends a request, by their token."""
+    """Return the person whose token a request has."""
     service = service_of(request)
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     address = request.client.host if request.client else ""
@@ -154,7 +154,7 @@ async def caller(request: Request) -> Person:
 
 
 def only(*roles: str) -> Callable[..., Any]:
-    """Refuses everybody who has another role."""
+    """Return a dependency that refuses all other roles."""
 
     async def check(person: Annotated[Person, Depends(caller)]) -> Person:
         if person.role not in roles:
@@ -173,7 +173,7 @@ router = APIRouter(prefix="/api/v1", route_class=StrictRoute)
 
 
 async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:
-    """Do the work in a thread; its end is seen at the end of a time bucket only."""
+    """Run the work in a thread, and reply at the end of a time bucket."""
     start, bucket = time.monotonic(), service.config.limits.time_bucket
     try:
         return await run_in_threadpool(work, *args)
@@ -184,7 +184,7 @@ async def timed(service: Service, work: Callable[..., T], *args: Any) -> T:
 
 @router.get("/me", summary="Who you are and what you have left")
 async def me(person: Anybody, service: Here) -> dict[str, Any]:
-    """Who you are and what you have left."""
+    """Return who you are and what you have left."""
     return await run_in_threadpool(service.me, person)
 
 
@@ -192,7 +192,7 @@ async def me(person: Anybody, service: Here) -> dict[str, Any]:
 async def explain(
     person: Anybody, epsilon: str, delta: str = "0", prior: str = "0.5"
 ) -> dict[str, Any]:
-    """Odds, beliefs and an attacker's success; no table is asked."""
+    """Return odds, beliefs and an attacker's success; no table is asked."""
     found = meaning.explain(epsilon, delta, prior=prior)
     others = [asdict(one) for one in meaning.DEPLOYMENTS]
     return strict(found.to_dict()) | {"deployments": others}
@@ -200,13 +200,13 @@ async def explain(
 
 @router.get("/tables", summary="The tables that you may know of")
 async def tables(person: Anybody, service: Here) -> list[dict[str, Any]]:
-    """The tables that you may know of."""
+    """Return the tables that you may know of."""
     return await run_in_threadpool(service.tables, person)
 
 
 @router.get("/tables/{table}", summary="A table's domain, limits and budgets")
 async def table(person: Anybody, service: Here, table: Name) -> dict[str, Any]:
-    """A table's domain, limits and budgets."""
+    """Return a table's domain, limits and budgets."""
     return await run_in_threadpool(service.table_facts, person, table)
 
 
@@ -214,7 +214,7 @@ async def table(person: Anybody, service: Here, table: Name) -> dict[str, Any]:
 async def plan(
     person: Analyst, service: Here, table: Name, body: PlanBody
 ) -> dict[str, Any]:
-    """What a question would cost; free."""
+    """Return what a question would cost. Free."""
     data = body.model_dump()
     rows = data.pop("rows")
     return await run_in_threadpool(service.door.plan, person, table, data, rows)
@@ -224,7 +224,7 @@ async def plan(
 async def ask(
     person: Analyst, service: Here, table: Name, body: QuestionBody
 ) -> dict[str, Any]:
-    """Ask, and pay; the same again is free."""
+    """Ask, and pay; the same question again is free."""
     return await timed(service, service.ask, person, table, body.model_dump())
 
 
@@ -232,13 +232,13 @@ async def ask(
 async def start_job(
     person: Analyst, service: Here, table: Name, body: QuestionBody
 ) -> dict[str, Any]:
-    """The same as long work."""
+    """Return the same as long work."""
     return await run_in_threadpool(service.start, person, table, body.model_dump())
 
 
 @router.get("/jobs/{job}", summary="How far a job is")
 async def job(person: Analyst, service: Here, job: Name) -> dict[str, Any]:
-    """How far a job is."""
+    """Return the state of a job."""
     return await timed(service, service.job_facts, person, job)
 
 
@@ -252,7 +252,7 @@ async def cancel(person: Analyst, service: Here, job: Name) -> dict[str, Any]:
 async def answer(
     person: Analyst, service: Here, table: Name, answer: Name
 ) -> dict[str, Any]:
-    """A stored answer, for free."""
+    """Return a stored answer, for free."""
     return await run_in_threadpool(service.door.stored, person, table, answer)
 
 
@@ -260,13 +260,13 @@ async def answer(
 async def predict(
     person: Analyst, service: Here, table: Name, answer: Name, body: PredictBody
 ) -> dict[str, Any]:
-    """Predict; free."""
+    """Predict. Free."""
     return await run_in_threadpool(service.predict, person, table, answer, body.columns)
 
 
 @router.get("/history", summary="Entries of the chain; analysts see their own")
 async def history(person: Anybody, service: Here) -> list[dict[str, Any]]:
-    """Entries of the chain; analysts see their own."""
+    """Return entries of the chain; analysts see their own."""
     return await run_in_threadpool(service.door.history, person)
 
 
@@ -282,7 +282,7 @@ async def request_more(
 
 @router.get("/requests", summary="Requests and how they were decided")
 async def requests(person: Anybody, service: Here) -> list[dict[str, Any]]:
-    """Requests and how they were decided."""
+    """Return requests and how they were decided."""
     return await run_in_threadpool(service.door.requests, person)
 
 
@@ -295,7 +295,7 @@ async def decide(
     request: Name,
     body: DecisionBody,
 ) -> dict[str, Any]:
-    """Decide."""
+    """Approve or refuse a request."""
     return await run_in_threadpool(
         lambda: service.door.decide(
             person,
@@ -310,7 +310,7 @@ async def decide(
 
 @router.get("/ledgers/{ledger}", summary="Budgets of a ledger")
 async def budgets(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any]:
-    """Budgets of a ledger."""
+    """Return the budgets of a ledger."""
     return await run_in_threadpool(service.ledger_facts, ledger)
 
 
@@ -336,33 +336,33 @@ async def reopen(
     return await run_in_threadpool(service.reopen, ledger, body.comment)
 
 
-@router.get("/ledgers/{ledger}/proof", summary="The chain, for anybody to check")
+@router.get("/ledgers/{ledger}/proof", summary="The chain, which any user can check")
 async def proof(person: Reviewer, service: Here, ledger: Name) -> dict[str, Any]:
-    """The chain, for anybody to check."""
+    """Return the chain, which any user can check."""
     return await run_in_threadpool(service.proof, ledger)
 
 
 @router.get("/people", summary="Everybody who may sign in")
 async def people(person: Owner, service: Here) -> list[dict[str, Any]]:
-    """Everybody who may sign in."""
+    """Return all people who may sign in."""
     return await run_in_threadpool(service.people)
 
 
-@router.post("/people", summary="Let somebody in")
+@router.post("/people", summary="Invite a person")
 async def add_person(person: Owner, service: Here, body: PersonBody) -> dict[str, Any]:
-    """Let somebody in."""
+    """Invite a person."""
     return await run_in_threadpool(service.add_person, body.name, body.role, body.email)
 
 
 @router.post("/people/{name}/tokens", summary="A new token; it is shown once")
 async def add_token(person: Owner, service: Here, name: Name) -> dict[str, Any]:
-    """A new token; it is shown once."""
+    """Return a new token; it is shown once."""
     return await run_in_threadpool(service.add_token, name)
 
 
-@router.delete("/people/{name}", summary="Let somebody in no longer")
+@router.delete("/people/{name}", summary="Remove a person")
 async def remove_person(person: Owner, service: Here, name: Name) -> dict[str, Any]:
-    """Let somebody in no longer."""
+    """Remove a person."""
     return await run_in_threadpool(service.remove_person, person, name)
 
 
@@ -376,14 +376,14 @@ async def revoke(person: Owner, service: Here, token: Name) -> dict[str, Any]:
 async def check_domain(
     person: Owner, service: Here, table: Name, body: DomainBody
 ) -> dict[str, Any]:
-    """Whether a domain would fit; no value of a row is read."""
+    """Return True if a domain would fit; no value of a row is read."""
     text = json.dumps(body.domain)
     return await run_in_threadpool(service.work_on_draft, person, table, "check", text)
 
 
 @router.get("/audits", summary="What was audited, and what came of it")
 async def audits(person: Reviewer, service: Here) -> list[dict[str, Any]]:
-    """What was audited, and what came of it."""
+    """Return audits and their results."""
     return await run_in_threadpool(service.audits.all)
 
 

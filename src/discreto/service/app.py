@@ -28,7 +28,7 @@ _BY_STATUS = {401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "met
 
 
 def make_app(config: ServiceConfig) -> FastAPI:
-    """The application of a service."""
+    """Return the application of a service."""
     service = Service(config)
 
     @asynccontextmanager

@@ -18,11 +18,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreto.core.charge import one_at_a_time
 from discreto.core.cost import read_amount
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Domain
 from discreto.core.ledger import Ledger
-from discreto.core.turns import one_at_a_time
 from discreto.data.engines import DatabaseEngine
 from discreto.errors import DiscretoError, DomainError, KernelFault, LedgerError
 from discreto.service.config import LedgerSettings, ServiceConfig, TableSettings
@@ -36,6 +36,7 @@ from discreto.text.meaning import explain_cost
 
 ASK, REQUEST, DECISION, DIED = "ask ", "request ", "decision ", "died "
 OPENED = "opened "
+MOST_ASKED = 100_000  # keys that a worker remembers
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Door:
         self._patience = config.limits.patience
         self._work_limits = config.limits.work()
         self._opening = threading.Lock()
+        self._asked: set[str] = set()  # keys of questions that were answered here
 
     def _open(self, name: str, settings: TableSettings) -> Served:
         ledger = self.ledgers[settings.ledger]
@@ -201,10 +203,36 @@ class Door:
     def _ask(
         self, question: Inquiry, watch: Callable[[], None] | None
     ) -> dict[str, Any]:
+        # The charge of a new question finds a stored answer too. So only long work, and
+        # questions that were asked here before, look for one first.
+        if question.key in self._asked or watch is not None:
+            stored = self._repeated(question)
+            if stored is not None:
+                return stored
+        try:
+            answer = self._answer(question, watch)
+        except Exception:
+            stored = None
+            with suppress(LedgerError):  # the first failure is the one to report
+                stored = self._repeated(question)
+            if stored is None:
+                raise
+            return stored  # a refusal before the charge does not hide a paid answer
+        if len(self._asked) < MOST_ASKED:
+            self._asked.add(question.key)
+        return answer
+
+    def _repeated(self, question: Inquiry) -> dict[str, Any] | None:
+        """Return the stored answer of a question, if there is one."""
+        stored = question.served.ledger.find(question.key)
+        if stored is None or stored["answer"] is None:
+            return None
+        return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
+
+    def _answer(
+        self, question: Inquiry, watch: Callable[[], None] | None
+    ) -> dict[str, Any]:
         served, work = question.served, question.work
-        stored = served.ledger.find(question.key)
-        if stored is not None and stored["answer"] is not None:
-            return json.loads(stored["answer"]) | {"id": question.id, "repeated": True}
         if self._needs_approval(question):
             raise Refusal("needs_approval")
         facts: dict[str, Any] = {"service": "ask", "table": served.name}

@@ -1,4 +1,4 @@
-"""Audits that owners and auditors start: on made-up tables, so no row is read.
+"""Audits that owners and auditors start: on synthetic tables, so no row is read.
 
 An audit tries to show that a statistic or a model loses more than it claims. What it
 finds is kept with the state of the service, where all workers see it.
@@ -83,7 +83,7 @@ class Audits:
             self._state.end_audit(audit.id, status, body)
 
     def all(self) -> list[dict[str, Any]]:
-        """What was audited, newest first."""
+        """Return audits, newest first."""
         return [told(one) for one in self._state.audits()]
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class Audits:
 
 
 def told(audit: Audit) -> dict[str, Any]:
-    """An audit as JSON data."""
+    """Return an audit as JSON data."""
     body = json.loads(audit.body)
     late = time.time() - audit.created > _PATIENCE
     return {

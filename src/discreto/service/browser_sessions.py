@@ -23,7 +23,7 @@ class SignInFirst(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Somebody who signed in, and the proof that their forms carry."""
+    """A person who signed in, and the proof that their forms carry."""
 
     person: Person
     proof: str
@@ -31,7 +31,7 @@ class SignedIn:
 
 
 async def session_of(request: Request) -> SignedIn:
-    """The session of a request, or the way to the sign-in page."""
+    """Return the session of a request, or the way to the sign-in page."""
     service: Service = request.app.state.service
     text = request.cookies.get(COOKIE, "")
     if not text:
@@ -48,7 +48,7 @@ async def session_of(request: Request) -> SignedIn:
 
 
 async def form_of(request: Request, session: SignedIn | None) -> dict[str, str]:
-    """The fields of a form that comes from a page of ours, not from another site."""
+    """Return the fields of a form; refuse a form of another site."""
     origin = request.headers.get("origin")
     if origin and origin != "null" and urlsplit(origin).netloc != request.url.netloc:
         raise Refusal("forbidden")

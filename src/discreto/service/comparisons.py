@@ -2,8 +2,8 @@
 
 ``{"compare": {"target": "readmitted", "rows": 2000}, "epsilon": "1"}`` compares all
 models that suit a table's domain. The rows are the analyst's own (``"columns"``), or
-are made up here from the domain alone: features by chance, and a target that follows
-some of them. So it tells what a model can learn from so many rows at such a cost, and
+are drawn here from the domain alone: random features, and a target that follows
+some of them. So it shows what a model can learn from so many rows at such a cost, and
 nothing about the people in the table.
 """
 
@@ -30,7 +30,7 @@ Report = Callable[[], None]
 
 
 def read_comparison(data: Any, epsilon: Amount, delta: Amount) -> dict[str, Any]:
-    """A comparison from JSON data of any origin, in one fixed form."""
+    """Return a comparison from JSON data of any origin, in one fixed form."""
     if not isinstance(data, dict) or not set(data) <= set(_NAMES):
         raise ParameterError(f"a comparison has {', '.join(_NAMES)}, or some of them.")
     target = data.get("target")
@@ -51,7 +51,7 @@ def read_comparison(data: Any, epsilon: Amount, delta: Amount) -> dict[str, Any]
 
 
 def _plain(amount: Fraction) -> str:
-    """A decimal where that is exact."""
+    """Return a decimal where that is exact."""
     short = show(amount)
     return short if Fraction(short) == amount else str(amount)
 
@@ -79,7 +79,7 @@ def _own_rows(columns: Any) -> dict[str, list[Any]]:
 def compare_simulated(
     asked: Mapping[str, Any], domain: Domain, report: Report | None
 ) -> dict[str, Any]:
-    """The scores of all models that suit a domain, as JSON data."""
+    """Return the scores of all models that suit a domain, as JSON data."""
     rows = asked.get("columns") or simulated_rows(
         domain, asked["target"], asked["rows"], asked["seed"]
     )
@@ -106,7 +106,7 @@ def compare_simulated(
 def simulated_rows(
     domain: Domain, target: str | None, rows: int, seed: int
 ) -> dict[str, NDArray[Any]]:
-    """Rows made of a domain alone, whose target follows its columns.
+    """Return rows made of a domain alone, whose target follows its columns.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def simulated_rows(
         How many, and which: equal seeds give equal rows.
     """
     target = target or domain.target
-    draw = generator(seed)  # nobody is behind these rows
+    draw = generator(seed)  # synthetic rows
     places = {
         name: draw.beta(2, 2, rows) if isinstance(column, Number) else draw.random(rows)
         for name, column in ((one, domain[one]) for one in domain)
@@ -136,7 +136,7 @@ def simulated_rows(
 
 
 def _values(column: Any, place: NDArray[np.float64]) -> NDArray[Any]:
-    """The values at places from 0 to 1 of a column's range or list."""
+    """Return the values at places from 0 to 1 of a column's range or list."""
     if isinstance(column, Category):
         codes = (place * len(column.categories)).astype(np.int64)
         return np.array(column.categories, dtype=object)[codes]
@@ -145,12 +145,12 @@ def _values(column: Any, place: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def no_plan(domain: Domain, rows: int | None) -> Plan:
-    """A comparison costs nothing, so there is nothing to plan."""
+    """Return a comparison costs nothing, so there is nothing to plan."""
     raise ParameterError("a comparison on simulated rows is free: it has no plan.")
 
 
 def comparison_label(asked: Mapping[str, Any]) -> str:
-    """What a comparison is called in the chain and on pages."""
+    """Return the label of a comparison, for the chain and for pages."""
     costs = ", ".join(asked["epsilons"])
     return f"compare models on simulated rows at ε {costs}"
 

@@ -37,26 +37,32 @@ Paths are relative to the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreto.core.bound import MOST_CELLS
 from discreto.core.cost import Amount, read_amount
-from discreto.core.documents import known_part, read_toml_file
 from discreto.core.domain.dialect import Dialect
 from discreto.core.ledger.postgres import is_postgres
+from discreto.core.query import MOST_CELLS
 from discreto.data.sql.address import within
 from discreto.errors import ParameterError
 from discreto.session.parameters import whole
 from discreto.session.work_limits import WorkLimits
+from discreto.text import toml_config
+from discreto.text.toml_config import relative
 
 ROLES = ("owner", "analyst", "auditor")
 
 
+def _place(folder: Path, path: str) -> str:
+    """Return the place of a store: an address as it is, a path in the folder."""
+    return path if is_postgres(path) else str(folder / path)
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What a request may be, and how its answer is timed.
+    """Limits of requests, and the timing of answers.
 
     Parameters
     ----------
@@ -99,18 +105,18 @@ class ServiceLimits:
         return WorkLimits(one, most, most)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerSettings:
-    """Where a population's ledger is, and its budgets when it is new."""
+    """The place of a ledger, and its budgets when it is new."""
 
-    path: str
+    path: str = relative(_place)
     epsilon: Amount | None = None
     delta: Amount | None = None
-    anchor: str | None = None
+    anchor: str | None = relative(default=None)
     analysts: Mapping[str, Amount] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings:
     """A table: its rows, its domain, who pays, and what its owner allows.
 
@@ -138,8 +144,8 @@ class TableSettings:
         Whether a text file may be served though its owner has not recorded a check.
     """
 
-    data: str
-    domain: str
+    data: str = relative(within)
+    domain: str = relative()
     ledger: str
     ceiling: Amount | None = None
     epsilon: Amount | None = None
@@ -153,13 +159,13 @@ class TableSettings:
 
 @dataclass(frozen=True, slots=True)
 class PersonSettings:
-    """Somebody who may sign in."""
+    """A person who may sign in."""
 
     role: str
     email: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignOn:
     """Single sign-on by OpenID Connect; people are known by their verified e-mail.
 
@@ -175,18 +181,18 @@ class SignOn:
 
     issuer: str
     client_id: str
-    secret_file: str
+    secret_file: str = relative()
     label: str = "Single sign-on"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig:
-    """All that a service is started with."""
+    """The configuration of a service."""
 
-    state: str
-    ledgers: Mapping[str, LedgerSettings]
-    tables: Mapping[str, TableSettings]
-    people: Mapping[str, PersonSettings]
+    state: str = relative(_place, default="service.state")
+    ledgers: Mapping[str, LedgerSettings] = field(default_factory=dict)
+    tables: Mapping[str, TableSettings] = field(default_factory=dict)
+    people: Mapping[str, PersonSettings] = field(default_factory=dict)
     name: str = "discreto"
     url: str = ""  # how the world reaches it, such as https://data.example.org
     limits: ServiceLimits = field(default_factory=ServiceLimits)
@@ -194,21 +200,10 @@ class ServiceConfig:
 
 
 def read_config(path: str | Path) -> ServiceConfig:
-    """The service that a TOML file describes; whatever is wrong with it is said."""
-    folder = Path(path).absolute().parent
-    known = [one.name for one in fields(ServiceConfig)]
-    data = known_part(read_toml_file(path), known, "a service's file")
-    config = ServiceConfig(
-        state=_place(folder, data.pop("state", "service.state")),
-        ledgers=_several(LedgerSettings, data.pop("ledgers", {}), "ledgers"),
-        tables=_several(TableSettings, data.pop("tables", {}), "tables"),
-        people=_several(PersonSettings, data.pop("people", {}), "people"),
-        limits=_made(ServiceLimits, data.pop("limits", {}), "limits"),
-        oidc=_made(SignOn, data.pop("oidc"), "oidc") if "oidc" in data else None,
-        name=str(data.pop("name", "discreto")),
-        url=str(data.pop("url", "")),
+    """Read the TOML file of a service, and check that its parts fit each other."""
+    return check_config(
+        toml_config.read_config(path, ServiceConfig, "a service's file")
     )
-    return check_config(_resolved(config, folder))
 
 
 def check_config(config: ServiceConfig) -> ServiceConfig:
@@ -241,45 +236,3 @@ def check_config(config: ServiceConfig) -> ServiceConfig:
                 "- and _."
             )
     return config
-
-
-def _resolved(config: ServiceConfig, folder: Path) -> ServiceConfig:
-    ledgers = {
-        name: replace(
-            one,
-            path=_place(folder, one.path),
-            anchor=None if one.anchor is None else str(folder / one.anchor),
-        )
-        for name, one in config.ledgers.items()
-    }
-    tables = {
-        name: replace(
-            one, data=within(folder, one.data), domain=str(folder / one.domain)
-        )
-        for name, one in config.tables.items()
-    }
-    oidc = config.oidc
-    if oidc is not None:
-        oidc = replace(oidc, secret_file=str(folder / oidc.secret_file))
-    return replace(config, ledgers=ledgers, tables=tables, oidc=oidc)
-
-
-def _place(folder: Path, path: Any) -> str:
-    return str(path) if is_postgres(str(path)) else str(folder / str(path))
-
-
-def _several(kind: Any, data: Any, what: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise ParameterError(f"{what} are sections: [{what}.NAME].")
-    return {name: _made(kind, part, f"{what}.{name}") for name, part in data.items()}
-
-
-def _made(kind: Any, part: Any, what: str) -> Any:
-    if not isinstance(part, dict):
-        raise ParameterError(f"{what!r} must be a section: [{what}].")
-    part = known_part(part, [one.name for one in fields(kind)], f"[{what}]")
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in part.items()}
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise ParameterError(f"[{what}]: {error}.") from None

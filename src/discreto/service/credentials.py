@@ -31,7 +31,7 @@ class Credentials:
     def make(
         self, kind: str, person: str, seconds: float, extra: str = ""
     ) -> tuple[str, Secret]:
-        """A new secret: the text to show once, and what is stored."""
+        """Return a new secret: the text to show once, and what is stored."""
         id_, word = secrets.token_hex(8), secrets.token_urlsafe(32)
         now = time.time()
         if kind == "session":  # the proof that forms carry
@@ -43,14 +43,14 @@ class Credentials:
         return f"{id_}.{word}", secret
 
     def check(self, text: str, kind: str) -> tuple[Secret, Person]:
-        """The secret that a text is, and whose; or a refusal, always the same one."""
+        """Return the secret that a text is, and its person, or one fixed refusal."""
         secret, person = self._checked_pair(text, kind)
         if person is None or not person.active:
             raise Refusal("unauthorised")
         return secret, person
 
     def check_alone(self, text: str, kind: str) -> Secret:
-        """The same for a secret that is nobody's yet."""
+        """Return the same for a secret that has no person yet."""
         return self._checked_pair(text, kind)[0]
 
     def _checked_pair(self, text: str, kind: str) -> tuple[Secret, Person | None]:
@@ -64,7 +64,7 @@ class Credentials:
         return found
 
     def _fits(self, stored: str, word: str) -> bool:
-        """Whether a word has this hash. The slow check is made once for each worker."""
+        """Return True if a word has this hash; each worker computes it once."""
         quick = hashlib.sha256(f"{stored} {word}".encode()).hexdigest()
         with self._lock:
             if self._checked.get(quick) == stored:

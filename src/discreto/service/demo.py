@@ -1,4 +1,4 @@
-"""A service to try: a made-up table, an owner, two analysts and an auditor."""
+"""A service to try: a synthetic table, an owner, two analysts and an auditor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ data = "patients.parquet"
 domain = "patients.domain.json"
 ledger = "patients"
 ceiling = "0.5"
-description = "Made-up admissions to a hospital. Nobody in it exists."
+description = "Synthetic admissions to a hospital. No person in it exists."
 
 [people.olga]
 role = "owner"
@@ -45,8 +45,8 @@ role = "auditor"
 
 
 def demo_domain() -> Domain:
-    """What everybody may know of the demo's table."""
-    whole: Any = {"missing": False}  # nobody made up has gaps
+    """Return the domain of the demo's table."""
+    whole: Any = {"missing": False}  # synthetic rows have no gaps
     return Domain(
         {
             "age": Number(0, 110, unit="years", **whole),
@@ -67,7 +67,7 @@ def write_demo(folder: Path, rows: int = ROWS, seed: int = 7) -> Path:
     path = folder / "service.toml"
     if path.exists():
         return path
-    draw = generator(seed)  # these people are made up
+    draw = generator(seed)  # synthetic people
     age = np.clip(draw.gamma(9, 6.5, rows), 0, 110).round()
     smoker = draw.random(rows) < 0.22
     bmi = np.clip(draw.normal(26 + 0.03 * age, 4.5, rows), 12, 60).round(1)
@@ -89,5 +89,5 @@ def write_demo(folder: Path, rows: int = ROWS, seed: int = 7) -> Path:
 
 
 def demo_config(folder: Path) -> ServiceConfig:
-    """The demo's service; the files are made if there are none."""
+    """Return the demo's service; the files are made if there are none."""
     return read_config(write_demo(folder))

@@ -24,12 +24,12 @@ _HIDDEN = "discreto_domain"
 
 
 def drafted(served: Served) -> str:
-    """A domain to fill in, from the names and types of a table."""
+    """Return a domain to fill in, from the names and types of a table."""
     return _text(draft(served.settings.data).data)
 
 
 def current(served: Served) -> str:
-    """The domain that the service uses."""
+    """Return the domain that the service uses."""
     return domain_text(served.table.domain)
 
 
@@ -38,7 +38,7 @@ def _text(data: Any) -> str:
 
 
 def check(served: Served, text: str) -> dict[str, Any]:
-    """Whether a domain is complete and fits its table, and what it would change."""
+    """Check that a domain is complete and fits its table; return its changes."""
     try:
         domain = _read(text)
         stored_types(served.settings.data, domain.dialect)
@@ -62,7 +62,7 @@ def _read(text: str) -> Domain:
 
 
 def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What differs: a place, what it is now, and what it would be."""
+    """Return what differs: the place, the value now, and the new value."""
     out = []
     for name in dict.fromkeys([*old, *new]):
         if name not in ("columns", _HIDDEN) and old.get(name) != new.get(name):

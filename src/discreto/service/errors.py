@@ -59,12 +59,12 @@ class Refusal(Exception):
         self.message = message or text
 
     def to_dict(self) -> dict[str, str]:
-        """The body of the reply."""
+        """Return the body of the reply."""
         return {"error": self.code, "message": self.message}
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal that an error becomes; what is not known becomes ``failed``."""
+    """Return the refusal for an error; an unknown error becomes ``failed``."""
     if isinstance(error, Refusal):
         return error
     for kind, code in _OWN_WORDS.items():

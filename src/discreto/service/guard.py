@@ -1,4 +1,4 @@
-"""What stands around every request: sizes, times, headers, the log and the metrics.
+"""Checks around every request: sizes, times, headers, the log, the metrics.
 
 A plain ASGI layer. It knows nothing of tables; what it writes down are public facts:
 method, route, status, a number of bytes, and a time rounded up to a bucket.
@@ -26,7 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOG = logging.getLogger("discreto.service")
-# Nothing is loaded from elsewhere, no script is inline, nobody may frame a page.
+# Nothing is loaded from elsewhere, no script is inline, and no site may frame a page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -45,7 +45,7 @@ _STRICT = "max-age=31536000; includeSubDomains"
 
 
 def bucketed(seconds: float, bucket: float) -> float:
-    """The least of one, two, four, ... buckets that is not shorter.
+    """Return the least of one, two, four, ... buckets that is not shorter.
 
     >>> bucketed(0.03, 0.1), bucketed(0.15, 0.1), bucketed(0.21, 0.1)
     (0.1, 0.2, 0.4)
@@ -100,7 +100,7 @@ class Guard:
         self._note(scope, told, start, name)
 
     async def _body(self, scope: Message, receive: Receive) -> bytes:
-        """The whole request, if it is small enough and comes soon enough."""
+        """Return the whole request, if it is small enough and comes soon enough."""
         try:
             async with asyncio.timeout(self._limits.seconds):
                 parts, size = [], 0

@@ -23,7 +23,7 @@ _MOST_WAITING = 32
 
 
 class Stopped(Exception):
-    """Somebody cancelled this job."""
+    """The job was cancelled."""
 
 
 class Jobs:
@@ -119,7 +119,7 @@ class Jobs:
             self._door.sweep(self._state.live_answers(since))
 
     def close(self) -> None:
-        """Finish what is under way and take nothing more."""
+        """Finish jobs that are running, and take no more."""
         self._ended.set()
         self._pulse.join()
         self._pool.shutdown(wait=True, cancel_futures=True)

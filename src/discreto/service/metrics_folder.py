@@ -1,8 +1,8 @@
 """A temporary folder that goes when its process ends, however it ends.
 
 A process that is killed cannot tidy up. So a folder has a lock that the system lets go
-of with the last process that holds it, and whoever makes the next folder removes those
-that nobody holds.
+of with the last process that holds it. The process that makes the next folder removes
+those that no process holds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def scratch(prefix: str) -> Iterator[Path]:
     ----------
     prefix
         How its name starts. Only folders with this name, of the same user, whose lock
-        nobody holds, are removed.
+        no process holds, are removed.
 
     Yields
     ------
@@ -44,7 +44,7 @@ def scratch(prefix: str) -> Iterator[Path]:
     for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         _remove_if_left(old)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
-    # Locked first and named then: nobody finds a lock that is not held yet.
+    # Locked before it is named: no process finds a lock that is not held yet.
     lock = os.open(folder / f"{_LOCK}-soon", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -65,7 +65,7 @@ def _remove_if_left(folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
-    except BlockingIOError:  # somebody lives there
+    except BlockingIOError:  # a process uses it
         return
     finally:
         os.close(lock)

@@ -1,6 +1,6 @@
 """Single sign-on by OpenID Connect: the authorization code flow with PKCE.
 
-The provider says who somebody is, by a verified e-mail; the owner says what they may
+The provider identifies a person by a verified e-mail; the owner says what they may
 do. No password is ever seen here. What has to be remembered between leaving for the
 provider and coming back is kept in the state, under a secret in a cookie.
 """
@@ -41,7 +41,7 @@ _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 
 
 class Provider:
-    """An identity provider, as its own description tells."""
+    """An identity provider, from its own description."""
 
     def __init__(self, settings: SignOn, back: str) -> None:
         self._settings = settings
@@ -63,7 +63,7 @@ class Provider:
             raise Refusal("failed")
 
     def address(self, state: str, nonce: str, verifier: str) -> str:
-        """Where the browser goes to sign in."""
+        """Return the address at which the browser signs in."""
         url, _ = self._client.create_authorization_url(
             self._facts["authorization_endpoint"],
             state=state,
@@ -73,7 +73,7 @@ class Provider:
         return str(url)
 
     def email(self, code: str, nonce: str, verifier: str) -> str:
-        """The verified e-mail of whoever came back with this code."""
+        """Return the verified e-mail that belongs to this code."""
         token = self._client.fetch_token(
             self._facts["token_endpoint"], code=code, code_verifier=verifier
         )
@@ -153,7 +153,7 @@ async def start(request: Request) -> Response:
 
 @router.get("/oidc/back")
 async def back(request: Request, code: str = "", state: str = "") -> Response:
-    """Come back from the provider."""
+    """Sign in a browser that comes back from the provider."""
     service: Service = request.app.state.service
     service.strangers.check(request.client.host if request.client else "")
     cookie = request.cookies.get(_COOKIE, "")

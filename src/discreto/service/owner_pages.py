@@ -48,7 +48,7 @@ async def decide(
 
 @router.get("/people")
 async def people(request: Request, session: Somebody) -> Response:
-    """Everybody who may sign in."""
+    """Return all people who may sign in."""
     _only(session, "owner")
     found = await run_in_threadpool(here(request).people)
     return page(request, "people.html", session, people=found)
@@ -78,7 +78,7 @@ async def add_person(request: Request, session: Somebody) -> Response:
 
 @router.post("/people/{name}")
 async def change_person(request: Request, session: Somebody, name: Name) -> Response:
-    """A new token, the end of one or of all; removing takes a second press."""
+    """Return a new token, the end of one or of all; removing takes a second press."""
     fields, service = await form_of(request, session), here(request)
     _only(session, "owner")
     what = fields.get("do")
@@ -120,7 +120,7 @@ async def _ledger(
 
 @router.get("/ledgers/{name}")
 async def ledger(request: Request, session: Somebody, name: Name) -> Response:
-    """Budgets of a ledger as burn-down pictures."""
+    """Show the budgets of a ledger as burn-down pictures."""
     _only(session, "owner", "auditor")
     return await _ledger(request, session, name)
 
@@ -152,7 +152,7 @@ async def change_ledger(request: Request, session: Somebody, name: Name) -> Resp
 
 @router.get("/ledgers/{name}/proof.json")
 async def proof(request: Request, session: Somebody, name: Name) -> Response:
-    """The chain, for anybody to check."""
+    """Return the chain, which any user can check."""
     _only(session, "owner", "auditor")
     found = await run_in_threadpool(here(request).proof, name)
     return file_reply(json.dumps(found), f"{name}-proof.json", "application/json")
@@ -163,7 +163,7 @@ async def proof(request: Request, session: Somebody, name: Name) -> Response:
 
 @router.get("/domains/{table}")
 async def domain_page(request: Request, session: Somebody, table: Name) -> Response:
-    """The domain that the owner is working on."""
+    """Return the domain that the owner is working on."""
     _only(session, "owner")
     text = await run_in_threadpool(here(request).draft, session.person, table)
     return page(request, "domain.html", session, table=table, text=text)
@@ -186,7 +186,7 @@ async def change_domain(request: Request, session: Somebody, table: Name) -> Res
 
 @router.get("/domains/{table}/domain.json")
 async def domain_file(request: Request, session: Somebody, table: Name) -> Response:
-    """The draft as a file."""
+    """Return the draft as a file."""
     _only(session, "owner")
     text = await run_in_threadpool(here(request).draft, session.person, table)
     return file_reply(text + "\n", f"{table}.domain.json", "application/json")
@@ -208,7 +208,7 @@ async def _audits(
 
 @router.get("/audits")
 async def audits(request: Request, session: Somebody) -> Response:
-    """What was audited, and what came of it."""
+    """Return audits and their results."""
     _only(session, "owner", "auditor")
     return await _audits(request, session)
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from discreto.client_json import releases_from
+from discreto.client import releases_from
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Select, view_to_json
 from discreto.errors import DiscretoError
@@ -21,9 +21,8 @@ from discreto.report import model_page
 from discreto.service.api import Name, timed
 from discreto.service.browser_sessions import SignedIn, begin, end, form_of, session_of
 from discreto.service.errors import Refusal, refusal_of
-from discreto.service.language import LANGUAGES
 from discreto.service.questions import model_kinds
-from discreto.service.rendering import csv_of, page, spoken, static
+from discreto.service.rendering import LANGUAGES, csv_of, page, spoken, static
 from discreto.service.service import Service
 from discreto.session.dry_run import assumption
 from discreto.stats.text import KINDS as STATISTICS
@@ -43,18 +42,18 @@ _REPORT = (
 
 
 def here(request: Request) -> Service:
-    """The service of this process."""
+    """Return the service of this process."""
     return request.app.state.service
 
 
 def go_to(path: str) -> RedirectResponse:
-    """On to another page, after a form was sent."""
+    """Return a redirect to another page, after a form was sent."""
     return RedirectResponse(path, status_code=303)
 
 
 @router.get("/static/{name}")
 async def asset(name: Name) -> Response:
-    """A style sheet or script."""
+    """Return a style sheet or script."""
     if name not in _TYPES:
         raise Refusal("not_found")
     return Response(static(name), media_type=_TYPES[name])
@@ -75,7 +74,7 @@ async def language(to: str = "en", back: str = "/") -> Response:
 
 @router.get("/login")
 async def login_page(request: Request) -> Response:
-    """Where tokens are typed in."""
+    """Show the page on which tokens are typed in."""
     sign_on = here(request).config.oidc
     label = sign_on.label if sign_on else ""
     return page(request, "login.html", None, sign_on=label)
@@ -83,7 +82,7 @@ async def login_page(request: Request) -> Response:
 
 @router.get("/login/{code}")
 async def link_page(request: Request, code: Name) -> Response:
-    """A link that signs in once: a button, since browsers fetch links unasked."""
+    """Show a button for a link that signs in once; browsers prefetch links."""
     return page(request, "login.html", None, code=code)
 
 
@@ -134,7 +133,7 @@ async def logout(request: Request, session: Somebody) -> Response:
 
 @router.get("/")
 async def home(request: Request, session: Somebody) -> Response:
-    """The tables that somebody may know of."""
+    """Show the tables that a person may know of."""
     service = here(request)
 
     def facts() -> list[dict[str, Any]]:
@@ -159,12 +158,12 @@ async def _table(
 
 @router.get("/tables/{table}")
 async def table_page(request: Request, session: Somebody, table: Name) -> Response:
-    """A table's code book, and the forms to ask."""
+    """Return a table's code book, and the forms to ask."""
     return await _table(request, session, table)
 
 
 def sentence_of(fields: dict[str, str]) -> str:
-    """The sentence that a form stands for.
+    """Return the sentence that a form stands for.
 
     >>> sentence_of({"statistic": "mean", "column": "age", "by": "sex"})
     'mean(age) by sex'
@@ -183,7 +182,7 @@ def sentence_of(fields: dict[str, str]) -> str:
 
 
 def _named(column: str) -> str:
-    """A chosen column as expressions write it: ``col('...')`` for names with signs."""
+    """Return a column as expressions write it: ``col('...')`` if it has signs."""
     name = column.strip()
     own = keyword.iskeyword(name) or name.lower() in ("where", "by")
     quoted = len(name) > 2 and name[0] == name[-1] == "`"
@@ -192,7 +191,7 @@ def _named(column: str) -> str:
 
 
 def with_point(amount: str) -> str:
-    """An amount as programs write it; people write 0,1 as well.
+    """Return an amount as programs write it; people write 0,1 as well.
 
     >>> with_point("0,1"), with_point("1/2"), with_point("0.5, 1")
     ('0.1', '1/2', '0.5, 1')
@@ -201,7 +200,7 @@ def with_point(amount: str) -> str:
 
 
 def body_of(fields: dict[str, str]) -> dict[str, Any]:
-    """The question that a form stands for, as the JSON interface takes it."""
+    """Return the question that a form stands for, as the JSON interface takes it."""
     what, costs = fields.get("do"), {"epsilon": with_point(fields.get("epsilon", ""))}
     if what == "evaluate":
         return {"evaluate": fields.get("evaluate", "")} | costs
@@ -224,7 +223,7 @@ def body_of(fields: dict[str, str]) -> dict[str, Any]:
 
 @router.post("/tables/{table}/preview")
 async def preview(request: Request, session: Somebody, table: Name) -> Response:
-    """What a question would cost, for the script of the page."""
+    """Return what a question would cost, for the script of the page."""
     fields = await form_of(request, session)
     try:
         found = await run_in_threadpool(_plan, request, session, table, fields)
@@ -253,7 +252,7 @@ def _plan(
 
 @router.post("/tables/{table}")
 async def ask(request: Request, session: Somebody, table: Name) -> Response:
-    """Plan, ask, fit, or ask the owner; what is refused is said above the form."""
+    """Plan, ask, fit, or ask the owner; show a refusal above the form."""
     service, fields = here(request), await form_of(request, session)
     what = fields.get("do", "")
     if what not in ("plan", "ask", "fit", "evaluate", "compare", "request"):
@@ -284,7 +283,7 @@ async def ask(request: Request, session: Somebody, table: Name) -> Response:
 async def answer_page(
     request: Request, session: Somebody, table: Name, answer: Name
 ) -> Response:
-    """An answer as picture and table, or as a file."""
+    """Return an answer as picture and table, or as a file."""
     name, _, kind = answer.partition(".")
     service = here(request)
     found = await run_in_threadpool(service.door.stored, session.person, table, name)
@@ -307,7 +306,7 @@ async def answer_page(
 async def card(
     request: Request, session: Somebody, table: Name, answer: Name
 ) -> Response:
-    """The card of a model: what it is, what it cost, what that protects."""
+    """Return the card of a model: what it is, what it cost, what that protects."""
     service = here(request)
 
     def made() -> str:
@@ -327,14 +326,14 @@ async def card(
 
 
 def file_reply(text: str, name: str, kind: str) -> Response:
-    """Something to save."""
+    """Return a file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=kind, headers=headers)
 
 
 @router.get("/jobs/{job}")
 async def job_page(request: Request, session: Somebody, job: Name) -> Response:
-    """How far a job is; the page loads itself again."""
+    """Show the state of a job on a page that loads itself again."""
     facts = await run_in_threadpool(here(request).job_facts, session.person, job)
     under_way = facts["status"] in ("waiting", "running")
     return page(request, "job.html", session, job=facts, refresh=under_way)
@@ -350,13 +349,13 @@ async def cancel(request: Request, session: Somebody, job: Name) -> Response:
 
 @router.get("/history")
 async def history(request: Request, session: Somebody) -> Response:
-    """Entries of the ledgers."""
+    """Show entries of the ledgers."""
     entries = await run_in_threadpool(here(request).door.history, session.person)
     return page(request, "history.html", session, entries=entries)
 
 
 @router.get("/requests")
 async def requests(request: Request, session: Somebody) -> Response:
-    """Requests and how they were decided."""
+    """Return requests and how they were decided."""
     found = await run_in_threadpool(here(request).door.requests, session.person)
     return page(request, "requests.html", session, requests=found)

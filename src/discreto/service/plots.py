@@ -15,7 +15,7 @@ _LINE, _LEFT, _WIDE = 26, 170, 640
 
 
 def rows_of(release: dict[str, Any]) -> list[tuple[str, Any, Any, Any]]:
-    """Key, value and interval of each part of a release."""
+    """Return key, value and interval of each part of a release."""
     keys = release.get("keys")
     if not keys:
         return [(release["label"], release["value"], release["low"], release["high"])]
@@ -31,7 +31,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def interval_picture(release: dict[str, Any]) -> Markup:
-    """Each number with its 95 % interval; nothing if they are no numbers."""
+    """Return each number with its 95 % interval; nothing if they are not numbers."""
     rows = [row for row in rows_of(release)[:_MOST] if _are_numbers(row[1:])]
     if not rows:
         return Markup("")
@@ -65,7 +65,7 @@ def interval_picture(release: dict[str, Any]) -> Markup:
 
 
 def burn_down(charges: Sequence[float], limit: float, name: str) -> Markup:
-    """What was left of a budget after each charge, if charges just added up."""
+    """Return what was left of a budget after each charge, if charges added up."""
     left, points = limit, [limit]
     for charge in charges:
         left -= charge

@@ -17,10 +17,10 @@ from typing import Any
 
 from discreto import models, stats
 from discreto.core.cost import Cost, show
+from discreto.core.documents import check_plain
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, view_domain, view_from_json, view_to_json
 from discreto.core.expressions.view import KINDS as VIEW_KINDS
-from discreto.core.field_types import check_plain
 from discreto.core.history import Lag, NamedPast, PersonHistory, RollingMean
 from discreto.core.query_json import decode, encode
 from discreto.errors import ParameterError
@@ -52,7 +52,7 @@ Answer = dict[str, Any]
 
 
 def model_kinds() -> dict[str, type[PrivateEstimator]]:
-    """The models that can be asked for, by name."""
+    """Return the models that can be asked for, by name."""
     found = {name: getattr(models, name) for name in models.__all__}
     found["Synthesizer"] = Synthesizer
     return {
@@ -100,13 +100,13 @@ class Work:
     history: PersonHistory | None = None
 
     def id_for(self, table: str, domain: Domain) -> str:
-        """A name for exactly this question about exactly this table."""
+        """Return a name for exactly this question about exactly this table."""
         facts = [table, domain.fingerprint, self.asked]
         text = json.dumps(facts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def seen(self, table: Table) -> Table:
-        """The view that is asked about."""
+        """Return the view that is asked about."""
         if self.history is not None:
             table = table.remembering(self.history)
         for step in self.view:
@@ -114,7 +114,7 @@ class Work:
         return table
 
     def domain_of(self, domain: Domain) -> Domain:
-        """What everybody may know of the view."""
+        """Return the domain of the view."""
         if self.history is not None:
             domain = self.history.domain(domain)
         for step in self.view:
@@ -123,7 +123,7 @@ class Work:
 
 
 def read_work(body: Mapping[str, Any], model_of: Callable[[str], str]) -> Work:
-    """The work that a body asks for.
+    """Return the work that a body asks for.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def read_work(body: Mapping[str, Any], model_of: Callable[[str], str]) -> Work:
 
 
 def _read_history(data: Any) -> PersonHistory | None:
-    """Columns from a person's earlier rows, which come before the view."""
+    """Return the columns from earlier rows of a person, made before the view."""
     if data is None:
         return None
     found = decode(data, _PAST_KINDS)
@@ -203,7 +203,7 @@ def _statistics(body: Mapping[str, Any]) -> list[Statistic]:
 
 
 def statistic_from_json(data: Any) -> Statistic:
-    """A statistic from JSON data of any origin."""
+    """Return a statistic from JSON data of any origin."""
     check_plain(data, _MOST_PARTS, depth=24)
     found = decode(data, _KINDS, deepest=24)
     if type(found).__name__ not in _STATISTICS:
@@ -214,7 +214,7 @@ def statistic_from_json(data: Any) -> Statistic:
 
 
 def statistic_to_json(statistic: Statistic) -> Any:
-    """The JSON form of a statistic; what is None is left out."""
+    """Return the JSON form of a statistic; what is None is left out."""
     return _without_none(encode(statistic))
 
 
@@ -253,7 +253,7 @@ def _read_fit(
 
 
 def make_model(name: str, params: Mapping[str, Any]) -> PrivateEstimator:
-    """A model by its name and parameters, both from closed lists."""
+    """Return a model by its name and parameters, both from closed lists."""
     kind = model_kinds().get(name)
     if kind is None:
         raise ParameterError(
@@ -343,7 +343,7 @@ def _read_compare(
 
 
 def evaluation_to_json(found: Evaluation) -> Answer:
-    """The measures of a model, each a release."""
+    """Return the measures of a model, each a release."""
     return {name: release.to_dict() for name, release in found.items()}
 
 
@@ -358,7 +358,7 @@ _READERS: dict[str, Callable[..., Work]] = {
 
 
 def strict(data: Any) -> Any:
-    """JSON without its extensions: numbers that are not finite become texts."""
+    """Return JSON without its extensions: numbers that are not finite become texts."""
     if isinstance(data, float) and not math.isfinite(data):
         return str(data)
     if isinstance(data, dict):
@@ -367,5 +367,5 @@ def strict(data: Any) -> Any:
 
 
 def cost_text(cost: Cost) -> str:
-    """A cost as people read it."""
+    """Return a cost as people read it."""
     return str(cost) if cost.rho else f"ε {show(cost.epsilon)}"

@@ -1,4 +1,4 @@
-"""How often somebody may ask."""
+"""Rate limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from discreto.service.errors import Refusal
 
 
 class RateLimit:
-    """So many requests a second for each name, with room for a short burst."""
+    """So many requests a second for each name, and a short burst."""
 
     def __init__(self, per_second: float, burst: float = 3.0) -> None:
         self._rate, self._most = per_second, max(1.0, per_second * burst)
@@ -27,6 +27,6 @@ class RateLimit:
         self._left[name] = (left - 1, now)
 
     def forgive(self, name: str) -> None:
-        """Give one request back: it turned out to be somebody known."""
+        """Give one request back: its sender is known."""
         left, since = self._left.get(name, (self._most, 0.0))
         self._left[name] = (left + 1, since)

@@ -1,15 +1,20 @@
-"""How pages are made: templates, words, numbers as people read them."""
+"""Pages from templates: translations, and numbers as people read them."""
 
 from __future__ import annotations
 
 import csv
+import gettext
 import io
 import math
 import time
 from fractions import Fraction
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from babel import negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FunctionLoader, select_autoescape
@@ -20,7 +25,6 @@ from discreto.core.domain.html import column_words
 from discreto.release.labels import label_in_words
 from discreto.release.text import decimals
 from discreto.service.browser_sessions import SignedIn
-from discreto.service.language import LANGUAGES, language_of, words
 from discreto.service.plots import interval_picture, rows_of
 from discreto.service.questions import cost_text
 from discreto.service.service import Service
@@ -30,6 +34,7 @@ from discreto.text.language import number as written
 from discreto.text.language import speaking
 
 _FOLDER = files("discreto.service")
+LANGUAGES = {"en": "English", "pt": "Português", "es": "Español", "fr": "Français"}
 
 
 def _load(name: str) -> str:
@@ -49,8 +54,33 @@ _PAGES.globals.update(
 )
 
 
+@cache
+def words(language: str) -> gettext.NullTranslations:
+    """Return the catalogue of a language; it is empty for English."""
+    if language == "en" or language not in LANGUAGES:
+        return gettext.NullTranslations()
+    path = _FOLDER / "translations" / f"{language}.po"
+    compiled = io.BytesIO()
+    write_mo(compiled, read_po(io.BytesIO(path.read_bytes()), locale=language))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+def language_of(chosen: str, accepted: str) -> str:
+    """Return the chosen language, or the best of those that the browser names.
+
+    >>> language_of("", "de-DE,pt-BR;q=0.8"), language_of("fr", "en")
+    ('pt', 'fr')
+    """
+    if chosen in LANGUAGES:
+        return chosen
+    wanted = [part.partition(";")[0].strip() for part in accepted[:200].split(",")]
+    short = [name.partition("-")[0] for name in wanted]
+    return negotiate_locale(short, list(LANGUAGES)) or "en"
+
+
 def spoken(request: Request) -> str:
-    """The language in which a request is answered."""
+    """Return the language in which a request is answered."""
     return language_of(
         request.cookies.get("language", ""), request.headers.get("accept-language", "")
     )
@@ -63,7 +93,7 @@ def page(
     status: int = 200,
     **facts: Any,
 ) -> HTMLResponse:
-    """A page in the language of whoever asks for it."""
+    """Return a page in the language of the request."""
     service: Service = request.app.state.service
     language = spoken(request)
     told = {
@@ -93,19 +123,19 @@ def page(
 
 
 def static(name: str) -> bytes:
-    """A style sheet or script of our own."""
+    """Return a style sheet or script of our own."""
     return (_FOLDER / "static" / name).read_bytes()
 
 
 def number(value: Any) -> str:
-    """A number with six digits, as the language writes it; texts as they are."""
+    """Return a number with six digits, as the language writes it; texts as they are."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return str(value)
     return written(value, ".6g")
 
 
 def measured(value: Any, low: Any, high: Any, unit: str = "") -> list[str]:
-    """A value and the ends of its interval, with two digits of the half-width.
+    """Return a value and the ends of its interval, with two digits of the half-width.
 
     >>> measured(56.342137, 55.36721, 57.31488), measured(3, 2, 4)
     (['56.34', '55.37', '57.31'], ['3', '2', '4'])
@@ -121,7 +151,7 @@ def measured(value: Any, low: Any, high: Any, unit: str = "") -> list[str]:
 
 
 def amount(value: Any) -> str:
-    """An amount of a budget with four digits, from a number or a fraction's text.
+    """Return an amount with four digits, from a number or a fraction's text.
 
     >>> amount("1/2"), amount(4.4)
     ('0.5', '4.4')
@@ -130,17 +160,17 @@ def amount(value: Any) -> str:
 
 
 def when(moment: float) -> str:
-    """A moment, to the minute."""
+    """Return a moment, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(moment))
 
 
 def cost(data: Any) -> str:
-    """A cost as people read it; nothing for none."""
+    """Return a cost as people read it; nothing for none."""
     return written(cost_text(Cost.from_dict(data))) if data else ""
 
 
 def csv_of(answer: dict[str, Any]) -> str:
-    """The releases of an answer as a table for a spreadsheet."""
+    """Return the releases of an answer as a table for a spreadsheet."""
     out = io.StringIO()
     sheet = csv.writer(out)
     sheet.writerow(["label", "key", "value", "low", "high", "level", "cost", "entry"])
@@ -152,6 +182,6 @@ def csv_of(answer: dict[str, Any]) -> str:
 
 
 def _safe(cell: Any) -> Any:
-    """A text that no spreadsheet takes for a formula."""
+    """Return a text that no spreadsheet takes for a formula."""
     formula = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
     return f"'{cell}" if formula else cell

@@ -53,7 +53,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class Supervisor:
-    """Keeps so many workers alive, and ends them when it is told to end."""
+    """Keeps a number of workers alive, and ends them on a signal."""
 
     def __init__(self, config: Path, wire: socket.socket, workers: int) -> None:
         self._config, self._wire, self._count = config, wire, workers
@@ -61,7 +61,7 @@ class Supervisor:
         self._ending = False
 
     def run(self) -> None:
-        """Until SIGTERM or SIGINT; then workers finish what is under way."""
+        """Run until SIGTERM or SIGINT; workers then finish their requests."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
         while not self._ending:
@@ -93,7 +93,7 @@ class Supervisor:
         pid = os.fork()
         if pid:
             self._born[pid] = time.monotonic()
-            if self._ending:  # told to end while forking
+            if self._ending:  # a signal came while forking
                 os.kill(pid, signal.SIGTERM)
             return
         code = 1
@@ -108,7 +108,7 @@ class Supervisor:
 
 
 def _work(config: Path, wire: socket.socket) -> None:
-    """One worker process, with its log on the standard output."""
+    """Run one worker process, with its log on the standard output."""
     import uvicorn
 
     from discreto.service.app import make_app

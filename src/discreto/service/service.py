@@ -1,4 +1,4 @@
-"""What a service does, whoever asks: the JSON interface and the pages call this."""
+"""The functions of a service, which the JSON interface and the pages call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_PREDICTIONS = 10_000
 
 
 class Service:
-    """A door, the people who may come to it, and the work under way."""
+    """A service: its tables, its people, and its running jobs."""
 
     def __init__(self, config: ServiceConfig) -> None:
         self.config = config
@@ -45,14 +45,14 @@ class Service:
         self.strangers = RateLimit(limits.per_second * 5)  # for each address
 
     def close(self) -> None:
-        """Finish what is under way and let go of everything."""
+        """Finish requests that are running, and close all files."""
         self.jobs.close()
         self.audits.close()
         self.door.close()
         self.state.close()
 
     def ready(self) -> bool:
-        """Whether the state and every ledger can be reached."""
+        """Return True if the state and every ledger can be reached."""
         try:
             self.state.people()
             return all(ledger.spent() is not None for ledger in self._ledgers())
@@ -65,25 +65,25 @@ class Service:
     # Who is it?
 
     def by_token(self, token: str) -> Person:
-        """Whose token this is."""
+        """Return the person who has this token."""
         return self.credentials.check(token, "token")[1]
 
     # For analysts
 
     def me(self, person: Person) -> dict[str, Any]:
-        """Somebody's role and tables."""
+        """Return the role and the tables of a person."""
         shown = [facts["name"] for facts in self.tables(person)]
         return {"name": person.name, "role": person.role, "tables": shown}
 
     def tables(self, person: Person) -> list[dict[str, Any]]:
-        """The tables that somebody may know of."""
+        """Return the tables that a person may know of."""
         seen = [s for s in self.door.tables.values() if s.opens_for(person)]
         return [
             {"name": one.name, "description": one.settings.description} for one in seen
         ]
 
     def table_facts(self, person: Person, name: str) -> dict[str, Any]:
-        """All that somebody may know of a table."""
+        """Return the facts of a table that a person may know."""
         served = self.door.table(person, name)
         return {
             "name": name,
@@ -93,7 +93,7 @@ class Service:
         }
 
     def ask(self, person: Person, table: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask, and pay."""
+        """Ask a question, and charge it."""
         return self.door.ask(self.door.question(person, table, body))
 
     def request(
@@ -109,14 +109,14 @@ class Service:
         return _told(self.jobs.start(question))
 
     def job(self, person: Person, id_: str) -> Job:
-        """A job of somebody's own."""
+        """Return a job of this person."""
         job = self.state.job(id_) if len(id_) <= 64 else None
         if job is None or job.person != person.name:
             raise Refusal("not_found")
         return job
 
     def job_facts(self, person: Person, id_: str) -> dict[str, Any]:
-        """How far a job is."""
+        """Return the state of a job."""
         return _told(self.job(person, id_))
 
     def cancel(self, person: Person, id_: str) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Service:
     def predict(
         self, person: Person, table: str, answer: str, columns: dict[str, list[Any]]
     ) -> dict[str, Any]:
-        """What a model says of rows that the analyst brings."""
+        """Return a model's predictions for rows that the analyst sends."""
         found = self.door.stored(person, table, answer)
         if "model" not in found:
             raise Refusal("not_found")
@@ -146,14 +146,14 @@ class Service:
     # For owners and auditors
 
     def ledger(self, name: str) -> Ledger:
-        """A ledger by its name."""
+        """Return a ledger by its name."""
         found = self.door.ledgers.get(name)
         if found is None:
             raise Refusal("not_found")
         return found
 
     def ledger_facts(self, name: str) -> dict[str, Any]:
-        """The budgets and the state of a ledger."""
+        """Return the budgets and the state of a ledger."""
         ledger = self.ledger(name)
         return {
             "name": name,
@@ -165,7 +165,7 @@ class Service:
         }
 
     def charges(self, name: str, account: str) -> list[float]:
-        """What each charge took from an account, oldest first, as its own epsilon."""
+        """Return the epsilon of each charge to an account, oldest first."""
         ledger = self.ledger(name)
         out = []
         for entry in ledger.entries(2000):
@@ -194,11 +194,11 @@ class Service:
         return self.ledger_facts(name)
 
     def proof(self, name: str) -> dict[str, Any]:
-        """The chain and its last hash: whoever has one can check the other."""
+        """Return the chain and its last hash: each proves the other."""
         return self.ledger(name).proof()
 
     def draft(self, owner: Person, table: str) -> str:
-        """The domain that an owner is working on; at first the one that is used."""
+        """Return the domain that an owner is editing; at first the current one."""
         served = self.door.table(owner, table)
         return self.state.draft(table) or domains.current(served)
 
@@ -216,7 +216,7 @@ class Service:
         return {"text": text, "kept": kept} | checked
 
     def people(self) -> list[dict[str, Any]]:
-        """Everybody, with their tokens."""
+        """Return all people, with their tokens."""
         tokens = self.state.secrets()
         return [
             {"name": p.name, "role": p.role, "email": p.email, "active": p.active}
@@ -225,7 +225,7 @@ class Service:
         ]
 
     def add_person(self, name: str, role: str, email: str = "") -> dict[str, Any]:
-        """Let somebody in."""
+        """Invite a person."""
         plain = name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()
         if not plain or len(name) > 60 or role not in ROLES or len(email) > 200:
             raise ParameterError(
@@ -238,7 +238,7 @@ class Service:
         return {"name": name, "role": role}
 
     def remove_person(self, owner: Person, name: str) -> dict[str, Any]:
-        """Let somebody in no longer; their tokens and sessions end."""
+        """Remove a person; their tokens and sessions end."""
         if self.state.person(name) is None:
             raise Refusal("not_found")
         if name == owner.name:
@@ -254,7 +254,7 @@ class Service:
         return {"name": name, "active": True}
 
     def add_token(self, name: str) -> dict[str, Any]:
-        """A new token of somebody; only now can it be read."""
+        """Return a new token of a person; it can only be read now."""
         person = self.state.person(name)
         if person is None or not person.active:
             raise Refusal("not_found")
@@ -271,7 +271,7 @@ class Service:
         return {"id": id_, "revoked": True}
 
     def link(self, name: str, seconds: float = 900) -> str:
-        """A path for signing in once, without a token."""
+        """Return a path for signing in once, without a token."""
         return f"/login/{self.credentials.make('link', name, seconds)[0]}"
 
 

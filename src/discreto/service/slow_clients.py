@@ -18,12 +18,12 @@ class ImpatientLine(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """From now on the first request is waited for."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
         self._expect()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes, perhaps a request."""
+        """Take some bytes; the header may be complete."""
         super().data_received(data)
         if self._under_way():
             self._stop()
@@ -31,7 +31,7 @@ class ImpatientLine(H11Protocol):
             self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """Stop waiting."""
         self._stop()
         super().connection_lost(exc)
 
@@ -53,5 +53,5 @@ class ImpatientLine(H11Protocol):
 
 
 def line_of(seconds: float) -> type[ImpatientLine]:
-    """The kind of connection that gives the head of a request so many seconds."""
+    """Return a connection class that limits the seconds for a request header."""
     return type("Line", (ImpatientLine,), {"seconds": seconds})

@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from discreto.core.ledger.database import Database, LedgerStore
+from discreto.core.ledger.database import Database
 from discreto.core.ledger.postgres import PostgresStore, is_postgres
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.sqlite import SqliteStore
 
 _SCHEMA = (
     "CREATE TABLE person(name TEXT PRIMARY KEY, role TEXT NOT NULL, "
@@ -100,15 +100,20 @@ class Audit:
     body: str
 
 
+Bearer = tuple[Secret, Person | None]
+_MOST_BEARERS = 256  # that a worker remembers
+
+
 class State:
     """People, secrets, jobs, drafts and audits, shared by all workers."""
 
     def __init__(self, path: str, timeout: float = 10.0) -> None:
-        self._store: LedgerStore
         shared = is_postgres(path)
         schema, later = (tuple(_own(s, shared) for s in t) for t in (_SCHEMA, _LATER))
-        kind = PostgresStore if shared else Store
-        self._store = kind(path, timeout, schema)
+        kind = PostgresStore if shared else SqliteStore
+        self._store: PostgresStore | SqliteStore = kind(path, timeout, schema)
+        # Bearers that were read since the last change of the state, by any worker.
+        self._bearers: tuple[object, dict[str, Bearer]] = (None, {})
         if not self._store.exists():
             self._store.create(lambda db: None)
         with self._store.writing() as db:
@@ -172,8 +177,22 @@ class State:
         rows = self._read("SELECT * FROM secret WHERE id = ?", (id_,))
         return Secret(*rows[0]) if rows else None
 
-    def bearer(self, id_: str) -> tuple[Secret, Person | None] | None:
-        """A secret by its name, and whose it is, if it is somebody's."""
+    def bearer(self, id_: str) -> Bearer | None:
+        """Return a secret by its name, and its person if it has one.
+
+        A secret that was read before is read again only after a change of the state.
+        """
+        seen = self._store.seen()
+        before, known = self._bearers
+        if seen is None or seen != before:
+            known = {}
+        found = known.get(id_) or self._read_bearer(id_)
+        if found is not None and len(known) < _MOST_BEARERS:
+            # The state was as ``seen`` before the row was read, so the row is as new.
+            self._bearers = (seen, {**known, id_: found})
+        return found
+
+    def _read_bearer(self, id_: str) -> Bearer | None:
         rows = self._read(
             "SELECT secret.*, name, role, email, active FROM secret "
             "LEFT JOIN person ON name = person WHERE id = ?",

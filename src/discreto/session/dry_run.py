@@ -1,6 +1,6 @@
-"""Gates to made-up rows, or to none: what a session would ask, without spending.
+"""Gates to synthetic rows, or to none, for plans that spend nothing.
 
-Made-up rows are public: spread evenly over the domain, weighted to a number of rows.
+Synthetic rows are public: spread evenly over the domain, weighted to a number of rows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core import aggregate
-from discreto.core.bound import Bound
 from discreto.core.charge import Event, Receipt, Simulation
-from discreto.core.contribution import PersonBound, bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.expressions import Step
@@ -26,14 +24,15 @@ from discreto.core.gate import Gate, Source
 from discreto.core.maps.cells import MISSING
 from discreto.core.noise.entropy import Entropy
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Batch, Floats, Ints
+from discreto.core.people import PersonBound, bound_of_nobody
+from discreto.core.query import Batch, Bound, Floats, Ints
 from discreto.text.language import tr
 
-_SAMPLE = 2048  # made-up rows behind a plan
+_SAMPLE = 2048  # synthetic rows behind a plan
 
 
 def dry_run_gate(domain: Domain, rows: int, gate: Gate | None = None) -> Gate:
-    """A gate to made-up rows (or to none) that charges nobody and adds no noise.
+    """Return a gate to synthetic rows, or to none, without charges or noise.
 
     With a ``gate`` to real rows it refuses what that one would refuse.
     """
@@ -53,9 +52,9 @@ def assumption(rows: int) -> str:
 
 
 def worst_error(release: Any) -> float:
-    """The largest expected error of an answer: of its groups, those that have names.
+    """Return the largest expected error of an answer, over groups with names.
 
-    No made-up row is missing or other, so of such a group nothing could be expected.
+    No synthetic row is missing or other, so such groups have no expected error.
     """
     errors = np.ravel(release.error).astype(float)
     parts = [key if isinstance(key, tuple) else (key,) for key in release.keys]
@@ -67,7 +66,7 @@ class _PublicRows:
     """Rows of no table and no person: nothing about them is refused or changes."""
 
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
-        """Nothing is refused."""
+        """Return no reason: nothing is refused."""
         return ""
 
     def unready(self) -> str:
@@ -75,7 +74,7 @@ class _PublicRows:
         return ""
 
     def unchanged(self) -> bool:
-        """Return True: nobody else has these rows."""
+        """Return True: these rows are not shared."""
         return True
 
     def places(self) -> tuple[Place, ...]:
@@ -83,7 +82,7 @@ class _PublicRows:
         return ()
 
     def person_bound(self) -> PersonBound:
-        """Return the bound of rows that are nobody's."""
+        """Return the bound of rows that belong to no person."""
         return bound_of_nobody()
 
 
@@ -91,19 +90,19 @@ class NoRows(_PublicRows):
     """A table without rows: enough to learn which questions will be asked."""
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        """Zeros."""
+        """Return zeros."""
         return made_up(aggregate.empty(asked))
 
     def column(self, name: str) -> Floats | Ints:
-        """Nothing."""
+        """Return an empty column."""
         return np.empty(0)
 
     def texts(self, name: str) -> NDArray[Any]:
-        """None."""
+        """Return no texts."""
         return np.empty(0, dtype=object)
 
     def seen(self, step: Step, domain: Domain) -> Source:
-        """A view of nothing."""
+        """Return itself: a view of no rows has no rows."""
         return self
 
 
@@ -114,7 +113,7 @@ class MadeUpRows(_PublicRows):
         self._domain, self._rows = domain, rows
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        """What the sums would be, to the nearest step."""
+        """Return the sums of the synthetic rows, to the nearest step."""
         batch, length = self.batch(asked.columns)
         exact = aggregate.fold(asked, batch, length)
         if not asked.blocks:
@@ -128,20 +127,20 @@ class MadeUpRows(_PublicRows):
         return made_up(out)
 
     def batch(self, names: Sequence[str]) -> tuple[Batch, int]:
-        """The made-up rows, and how many there are before weighting."""
+        """Return the synthetic rows, and their count before weighting."""
         return {name: self.column(name) for name in names}, _SAMPLE
 
     def texts(self, name: str) -> NDArray[Any]:
-        """A few made-up texts: the more frequent, the earlier in the alphabet."""
+        """Return a few texts: the more frequent, the earlier in the alphabet."""
         ranks = np.minimum(np.geomspace(1, 26, self._rows + 1).astype(int), 26)[:-1]
         return np.array([f"text {chr(96 + rank)}" for rank in ranks], dtype=object)
 
     def seen(self, step: Step, domain: Domain) -> Source:
-        """A view of the made-up rows."""
+        """Return a view of the synthetic rows."""
         return _MadeUpView(self, step, domain)
 
     def column(self, name: str) -> Floats | Ints:
-        """A made-up column."""
+        """Return a synthetic column."""
         # Fractional parts of k * sqrt(prime) fill the cube evenly.
         prime = _prime(list(self._domain).index(name))
         spread = (np.arange(1, _SAMPLE + 1) * math.sqrt(prime)) % 1.0
@@ -155,7 +154,7 @@ class MadeUpRows(_PublicRows):
 
 
 class _MadeUpView(MadeUpRows):
-    """What a view makes of made-up rows."""
+    """A view of synthetic rows."""
 
     def __init__(self, source: MadeUpRows, step: Step, domain: Domain) -> None:
         super().__init__(step.domain(domain), source._rows)
@@ -173,7 +172,7 @@ class _MadeUpView(MadeUpRows):
 
 @lru_cache
 def _prime(index: int) -> int:
-    """The prime number with this index; plans do not need more than a few."""
+    """Return the prime number with this index. Plans need only a few."""
     found: list[int] = []
     number = 1
     while len(found) <= index:

@@ -12,15 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from discreto.core.bound import Bound
-from discreto.core.charge import Charger, Receipt, Reservation
+from discreto.core.capabilities import is_choosy
+from discreto.core.charge import Charger, Receipt, Reservation, one_at_a_time
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
-from discreto.core.turns import one_at_a_time
+from discreto.core.query import Bound
 from discreto.session.dry_run import dry_run_gate
 from discreto.session.plan import Plan, rehearse
-from discreto.session.session import Session, every_way
+from discreto.session.rehearsal import DryRun, every_way
+from discreto.session.session import Session
 from discreto.session.work_limits import check_stored
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Payable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """What came of a session, how it was planned, and that it was paid for."""
+    """The result of a session, its plan and its receipt."""
 
     result: T
     plan: Plan
@@ -55,8 +56,8 @@ class Kept(Generic[T]):
 
 
 def choosy_gate(table: Payable) -> Gate | None:
-    """The gate of a table whose engine refuses what others can answer, if it is one."""
-    return table.gate() if getattr(table, "choosy", False) else None
+    """Return the gate of a table whose engine refuses some questions, or None."""
+    return table.gate() if is_choosy(table) else None
 
 
 def perform(
@@ -97,9 +98,9 @@ def perform(
     key = None if kept is None else kept.key
     if key is not None:
         check_stored(plan.numbers, label)
-    before = table.gate()
-    if isinstance(before, Gate):  # silos look after their own rows
-        before.check_rows(label)
+    gate = table.gate()
+    if isinstance(gate, Gate):  # silos look after their own rows
+        gate.check_rows(label)
     with one_at_a_time(key):
         return _performed(
             table, work, cost, label, plan, event, kept, known, ahead, ways
@@ -123,10 +124,11 @@ def _performed(
     if kept is not None and receipt.answer is not None:
         return Done(kept.read(receipt.answer), plan, receipt)
     paid = Reservation(table.ledger, receipt)
-    gate = table.gate(paid)
-    if isinstance(gate, Gate):  # silos fold what they are asked, one by one
+    gate = table.gate(paid)  # a table may put another payer around the reservation
+    if isinstance(gate, Gate):
         gate = gate.folded_ahead(ahead, label)
-    else:
+        known = known or ahead  # bound in the rehearsal, asked in the same order
+    else:  # silos fold what they are asked, one by one
         known = ()
     session = Session(gate, cost, plan.forms, ways, known)
     try:
@@ -169,6 +171,6 @@ def longest_form(
 
 def has_forks(domain: Domain, work: Callable[[Session], Any], cost: Cost) -> bool:
     """Return True if a release decides how ``work`` goes on."""
-    session = Session(dry_run_gate(domain, 0), cost)
+    session = DryRun(dry_run_gate(domain, 0), cost)
     work(session)
     return bool(session.forks)

@@ -9,22 +9,23 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Amount, Cost, read_amount, read_delta, show
 from discreto.core.domain.dates import difference_unit
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
+from discreto.core.query import Bound
 from discreto.errors import ParameterError
 from discreto.release.labels import label_in_words
 from discreto.release.release import Release
 from discreto.session.dry_run import assumption, dry_run_gate, worst_error
 from discreto.session.parameters import MANY, whole
-from discreto.session.session import Ask, Question, Session, every_way
+from discreto.session.rehearsal import every_way
+from discreto.session.session import Ask, Question, Session
 from discreto.session.shares import Split, shares_of
 from discreto.text.html import html_table
 from discreto.text.language import number, tr
 
-TYPICAL_ROWS = 1000  # for which errors are shown, where nobody says how many
+TYPICAL_ROWS = 1000  # for expected errors, if no row count is given
 T = TypeVar("T")
 
 
@@ -33,7 +34,7 @@ class Statistic(Protocol):
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
+        """Name of the question in a ledger and in a release."""
 
     def learn(self, ask: Ask) -> Release:
         """Ask, and make a release of the answers.
@@ -47,7 +48,7 @@ class Statistic(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a request would ask and spend; nothing has been spent yet.
+    """The questions of a request and their cost. Nothing has been spent yet.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class Plan:
 
     @property
     def beliefs(self) -> tuple[str, ...]:
-        """What the sensitivities rest on besides the clamp, each with its proof."""
+        """Beliefs that the sensitivities rest on besides the clamp, with proofs."""
         found = [b for form in self.forms for asked in form for b in asked.beliefs]
         return tuple(dict.fromkeys(found))
 
@@ -98,7 +99,7 @@ class Plan:
         return len(self.questions)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "total": self.total.to_dict(),
             "rows": self.rows,
@@ -180,7 +181,7 @@ def statistics(
     split: Split = "equal",
     precision: Sequence[Amount | None] | None = None,
 ) -> Plan:
-    """The plan for a statistic, or for several that share the cost.
+    """Return the plan for a statistic, or for several that share the cost.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def statistics(
 
 
 def guess_rows(domain: Domain, rows: int | None) -> int:
-    """How many rows a plan is for."""
+    """Return the row count that a plan is for."""
     if rows is None:
         return domain.rows or TYPICAL_ROWS
     return whole(rows, "rows", most=MANY)
@@ -245,7 +246,7 @@ def split_of(
 
 
 def cost_of(several: Sequence[Statistic], epsilon: Amount, delta: Amount) -> Cost:
-    """What statistics cost: pure epsilon or rho, or a block for those that need one."""
+    """Return the cost of statistics: pure epsilon, rho, or a block if one needs it."""
     for one in several:
         if isinstance(one, type) or not hasattr(one, "learn"):
             way = "stats.Mean('age'), or as a sentence stats.sentence('mean(age)')"
@@ -268,7 +269,7 @@ def plan_of(
     gate: Gate | None = None,
     ahead: list[Bound] | None = None,
 ) -> Plan:
-    """The plan for statistics that share ``cost``, by default equally.
+    """Return the plan for statistics that share ``cost``, by default equally.
 
     With ``rows=0`` the questions are right but expected errors mean nothing.
     """
@@ -280,7 +281,7 @@ def plan_of(
 def together(
     several: Sequence[Statistic], shares: Sequence[Fraction] | None = None
 ) -> Callable[[Session], list[Release]]:
-    """Statistics that share a session's cost, as one function of it."""
+    """Return one function of a session for statistics that share its cost."""
     if not several:
         raise ParameterError("there is nothing to ask.")
     parts = shares or [Fraction(1, len(several))] * len(several)
@@ -303,7 +304,7 @@ def rehearse(
     gate: Gate | None = None,
     ahead: list[Bound] | None = None,
 ) -> tuple[Plan, T]:
-    """What ``work`` would ask, and what would come of it for made-up rows.
+    """Return the plan of ``work``, and its result for synthetic rows.
 
     Everything that can be refused is refused here, and nothing is spent; with a
     ``gate`` also what the engine behind it refuses. Sums that can be folded before
@@ -320,7 +321,7 @@ def rehearse(
         ahead += session.ahead
     ways = [other for other, _ in several]
     others = tuple(tuple(other.asked) for other in ways)
-    numbers = max(way.numbers for way in (session, *ways))
+    numbers = max([way.numbers for way in (session, *ways)])
     asked = tuple(session.asked)
     return Plan(asked, cost, rows, others=others, numbers=numbers), result
 
@@ -333,7 +334,7 @@ def epsilon_for(
     rows: int | None = None,
     delta: Amount = 0,
 ) -> Fraction:
-    """The smallest epsilon (to 1 %) whose expected 95 % error is at most ``error``.
+    """Return the smallest epsilon (to 1 %) with a 95 % error of at most ``error``.
 
     Parameters
     ----------
@@ -366,7 +367,7 @@ def epsilon_for(
     >>> float(epsilon_for(domain, Mean("age"), error=1, rows=10_000)) < 0.05
     True
     """
-    goal = float(read_amount(error, "error"))
+    target = float(read_amount(error, "error"))
     # Whatever is wrong with the request itself shows here, not as "not enough".
     trial = statistics(domain, wanted, epsilon=1, delta=delta, rows=rows)
     if not np.any(trial.expected[0].error):
@@ -377,7 +378,7 @@ def epsilon_for(
             plan = statistics(domain, wanted, epsilon=epsilon, delta=delta, rows=rows)
         except ParameterError:
             return False
-        return worst_error(plan.expected[0]) <= goal
+        return worst_error(plan.expected[0]) <= target
 
     low = Fraction(0)
     for high in (Fraction(10) ** power for power in range(-6, 5)):
@@ -386,7 +387,7 @@ def epsilon_for(
         low = high
     else:
         raise ParameterError(
-            f"{wanted.label!r} cannot reach an error of {show(goal)} with epsilon up "
+            f"{wanted.label!r} cannot reach an error of {show(target)} with epsilon up "
             "to 10000: its grid or the number of rows does not allow it."
         )
     while high - low > high / 100:
@@ -396,7 +397,7 @@ def epsilon_for(
 
 
 def _short(value: Fraction) -> Fraction:
-    """Three digits are enough for an epsilon to be typed."""
+    """Return a value rounded to three digits, which are enough to be typed."""
     return Fraction(f"{float(value):.3g}")
 
 

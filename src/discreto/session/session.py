@@ -9,18 +9,17 @@ the ways are public: a dry run goes each of them, and the plan has a form for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.gate import Discovery, Gate, Measurement, RowPartition, Selection
 from discreto.core.noise.calibration import noises_for, scale_for
-from discreto.core.query import Choice, Derived, Sum, furthest
+from discreto.core.query import Bound, Choice, Derived, Sum, furthest
 from discreto.core.unknown_keys import Keys, keys_noise
 from discreto.errors import UnsafeError
 from discreto.session.work_limits import check_answer, check_question, numbers_of
@@ -29,7 +28,7 @@ T = TypeVar("T")
 
 
 class Ask(Protocol):
-    """What a statistic or model talks to."""
+    """The interface of a session that statistics and models use."""
 
     domain: Domain
     cost: Cost
@@ -49,6 +48,23 @@ class Ask(Protocol):
 
     def seen(self, step: Step) -> Ask: ...
 
+    def sharing(self, share: Fraction) -> Ask: ...
+
+    def split(
+        self, partition: RowPartition, label: str, share: Fraction = Fraction(1)
+    ) -> Sequence[Ask]: ...
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T: ...
+
+    def repeat(
+        self,
+        form: Hashable,
+        label: str,
+        share: Fraction,
+        turn: Callable[[], T],
+        check: Callable[[], None],
+    ) -> T: ...
+
     def fork(self, ways: int, way: int) -> int: ...
 
     def remark(self, text: str) -> None: ...
@@ -62,19 +78,19 @@ class Question:
     ----------
     door
         ``"measure"`` for noisy sums, ``"select"`` for a noisy choice, ``"discover"``
-        for values that nobody has listed, ``"parts"`` for a division of the table.
+        for values of a column without a list, ``"parts"`` for a division of the table.
     label
-        What is asked, in a few words.
+        A short name of the question.
     cost
-        What it costs.
+        The cost of this question.
     sensitivity
-        How far one row can move each block, in grid steps (squared under rho).
+        The largest change of each block by one row, in grid steps (squared under rho).
     noise
         The standard deviation of the noise on each block, in grid steps.
     sums
-        Whether it is made from sums, which add up over silos.
+        True if it is made from sums, which add up over silos.
     beliefs
-        What its sensitivity rests on besides the clamp: names, each with its proof.
+        Names of beliefs that its sensitivity rests on besides the clamp, with proofs.
     """
 
     door: str
@@ -82,17 +98,17 @@ class Question:
     cost: Cost
     sensitivity: tuple[int, ...]
     noise: tuple[float, ...]
-    sums: bool = True  # whether it is made from sums, which add up over silos
+    sums: bool = True
     beliefs: tuple[str, ...] = field(default=(), compare=False)
 
     def ratios(self) -> list[float]:
-        """The noise of each block against how far one row can move it."""
+        """Return the noise of each block divided by the largest change by one row."""
         root = bool(self.cost.rho) and self.door == "measure"  # squares, under rho
-        reach = [math.sqrt(s) if root else float(s) for s in self.sensitivity]
-        return [n / max(r, 1e-300) for n, r in zip(self.noise, reach, strict=True)]
+        moves = [math.sqrt(s) if root else float(s) for s in self.sensitivity]
+        return [n / max(m, 1e-300) for n, m in zip(self.noise, moves, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "door": self.door,
             "label": self.label,
@@ -119,11 +135,11 @@ class Session:
         self._script, self._known = list(script), list(known)
         self.asked: list[Question] = []
         self.ahead: list[Bound] = []  # sums that can be folded before any answer
-        self._chosen = False  # whether a choice may decide what is asked next
+        self._chosen = False  # a choice may decide what is asked next
         self.forks: list[tuple[int, int]] = []  # the way that was gone, of how many
         self.remarks: list[str] = []
         self.numbers = 0  # that were released so far
-        self._releases_all = False  # whether these numbers are the answer itself
+        self._releases_all = False  # True if these numbers are the answer itself
 
     def limit_answer(self) -> None:
         """Refuse, in a dry run, more numbers than an answer may have."""
@@ -131,9 +147,9 @@ class Session:
 
     @property
     def noiseless(self) -> bool:
-        """Whether this is a simulation without noise. A rehearsal is not.
+        """True in a simulation without noise, False in a rehearsal.
 
-        A rehearsal has no noise either, and must refuse what the session would.
+        A rehearsal has no noise either, but must refuse all that the session would.
         """
         planned = self._forms is not None and isinstance(self._gate, Gate)
         return planned and self._gate.noiseless
@@ -141,7 +157,7 @@ class Session:
     def measure(
         self, query: Sum | Derived, label: str, share: Fraction = Fraction(1)
     ) -> Measurement:
-        """Noisy sums, or a function of sums, for a share of the cost."""
+        """Return noisy sums, or a noisy function of sums, for a share of the cost."""
         asked: Sum | Derived | Bound = query
         if self._known and self._known[0].query == query:
             asked = self._known.pop(0)  # bound before: its facts are worked out
@@ -154,7 +170,7 @@ class Session:
     def select(
         self, query: Choice, label: str, share: Fraction = Fraction(1)
     ) -> Selection:
-        """A noisy choice for a share of the cost."""
+        """Return a noisy choice for a share of the cost."""
         bound, cost = self._gate.check(query, label), self.cost * share
         whole = self._gate.part is None
         self._price(bound, label, released=False)
@@ -164,7 +180,7 @@ class Session:
         return self._gate.select(bound, cost, label)
 
     def discover(self, query: Keys, label: str) -> Discovery:
-        """The frequent values of a column that nobody has listed, for all of the cost.
+        """Return the frequent values of a column without a list, for the whole cost.
 
         The cost is one (epsilon, delta) block.
         """
@@ -176,25 +192,48 @@ class Session:
     def split(
         self, partition: RowPartition, label: str, share: Fraction = Fraction(1)
     ) -> list[Session]:
-        """A conversation with each part; each may spend a share of the cost."""
+        """Return a session with each part. Each may spend a share of the cost."""
         cost = self.cost * share
         self._note(Question("parts", label, cost, (), ()))
         gates = self._gate.parts(partition, cost, label)
-        return [_Branch(gate, cost, self) for gate in gates]
+        return [self._branch(gate, cost) for gate in gates]
 
     def seen(self, step: Step) -> Session:
-        """The same conversation about a view of the table."""
-        return _Branch(self._gate.seen(step), self.cost, self)
+        """Return the same session about a view of the table."""
+        return self._branch(self._gate.seen(step), self.cost)
 
     def sharing(self, share: Fraction) -> Session:
-        """The same conversation, in which each statistic has a share of the cost."""
-        return _Branch(self._gate, self.cost * share, self)
+        """Return the same session with a share of the cost."""
+        return self._branch(self._gate, self.cost * share)
+
+    def repeat(
+        self,
+        form: Hashable,
+        label: str,
+        share: Fraction,
+        turn: Callable[[], T],
+        check: Callable[[], None],
+    ) -> T:
+        """Hold a part that a plan repeats, and return what ``turn`` returns.
+
+        A dry run holds one ``turn`` of each ``form``. The others may differ from it in
+        the beginning of their labels and in their ``share``, to which all shares in
+        ``turn`` are in proportion; a dry run calls ``check`` in their place.
+        """
+        return turn()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make`` makes of public facts; a rehearsal makes it once."""
+        return make()
+
+    def _branch(self, gate: Gate, cost: Cost) -> Session:
+        return Branch(gate, cost, self)
 
     def fork(self, ways: int, way: int) -> int:
-        """Which of some public ways to go on: ``way``, or what a dry run is told.
+        """Return the way to go on, out of ``ways``: ``way``, or that of a dry run.
 
         ``way`` may depend on releases. Each way is a form of the plan of its own, so
-        what it asks was refused or priced before anything was paid.
+        its questions were refused or priced before anything was paid.
         """
         if not 0 <= way < ways:
             raise UnsafeError(f"there are {ways} ways to go on; {way} is none of them.")
@@ -204,7 +243,7 @@ class Session:
         return way
 
     def remark(self, text: str) -> None:
-        """Keep a remark, made of releases, for the result. An empty one is dropped."""
+        """Keep a remark about releases for the result. An empty one is dropped."""
         if text and text not in self.remarks:
             self.remarks.append(text)
 
@@ -220,7 +259,7 @@ class Session:
     def _price(self, bound: Bound, label: str, *, released: bool) -> None:
         """Count the numbers of a question. A dry run refuses too many of them.
 
-        What was paid for is never refused: its dry run was not.
+        A paid question is never refused, because its dry run was not.
         """
         numbers = numbers_of(bound)
         self.numbers += numbers if released else 0
@@ -237,18 +276,20 @@ class Session:
             if not self._forms:
                 raise UnsafeError(
                     f"{question.label!r} is not the next question of the plan that was "
-                    "paid for. A conversation may depend on releases, not change its "
+                    "paid for. A session may depend on releases, but not change its "
                     "form."
                 )
         self.asked.append(question)
 
 
-class _Branch(Session):
+class Branch(Session):
     """A session with a part, or for a share; its questions are in the whole's plan."""
 
     def __init__(self, gate: Gate, cost: Cost, trunk: Session) -> None:
         super().__init__(gate, cost)
         self._trunk = trunk
+        if gate is trunk._gate:  # the same rows: what was bound for them is good here
+            self._known = trunk._known
 
     def limit_answer(self) -> None:
         self._trunk.limit_answer()
@@ -275,41 +316,10 @@ class _Branch(Session):
         self._trunk.remark(text)
 
 
-def every_way(
-    first: Gate,
-    others: Callable[[], Gate],
-    work: Callable[[Session], T],
-    cost: Cost,
-) -> Iterator[tuple[Session, T]]:
-    """Yield sessions with ``work`` and their results: one for each of its forms.
-
-    The first goes its own way at ``first``; the others take the other ways at forks.
-    """
-    session = Session(first, cost)
-    yield session, work(session)
-    todo = _turns_off(session, 0)
-    while todo:
-        script = todo.pop()
-        session = Session(others(), cost, script=script)
-        yield session, work(session)
-        todo += _turns_off(session, len(script))
-
-
-def _turns_off(session: Session, known: int) -> list[list[int]]:
-    """The ways that a session did not go, at its forks from ``known`` on."""
-    gone = [way for way, _ in session.forks]
-    return [
-        [*gone[:i], other]
-        for i in range(known, len(gone))
-        for other in range(session.forks[i][1])
-        if other != gone[i]
-    ]
-
-
 def question_of(
     bound: Bound, label: str, cost: Cost, *, whole: bool = True
 ) -> Question:
-    """The public facts of a question: its door, cost, sensitivity and noise."""
+    """Return the line of a plan for a question: cost, sensitivity and noise."""
     query = bound.query
     if isinstance(query, Choice):
         scale = scale_for(bound, cost, whole=whole)

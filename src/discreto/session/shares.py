@@ -1,4 +1,4 @@
-"""How statistics that are asked together share one cost, planned from public facts.
+"""Shares of one cost for statistics that are asked together, from public facts.
 
 The error of a statistic falls with its share of the cost. *Weighed* shares make the sum
 of the errors, each against the error that is wanted, as small as can be. Errors come
@@ -27,7 +27,7 @@ _PARTS = 10_000  # shares are multiples of 1 / this
 
 
 class Askable(Protocol):
-    """Whatever asks a session and makes a release."""
+    """A statistic: it asks a session and makes a release."""
 
     @property
     def label(self) -> str: ...
@@ -50,7 +50,7 @@ def shares_of(
     rows: int,
     precision: Sequence[Amount | None] | None = None,
 ) -> list[Fraction]:
-    """The share of each statistic; they add up to 1.
+    """Return the share of each statistic. They add up to 1.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _curve(
     count: int,
     wanted: Amount | None,
 ) -> _Curve:
-    """How the error falls with the share, from two dry runs."""
+    """Return how the error falls with the share, from two dry runs."""
     shares = [Fraction(1, count), Fraction(1, 2) + Fraction(1, 2 * count)]
     found = [_dry(statistic, domain, cost * share, rows) for share in shares]
     errors = [_size(np.asarray(release.error, dtype=float)) for release in found]
@@ -141,7 +141,7 @@ def _scale(value: Any) -> float:
 
 
 def _best(curves: Sequence[_Curve]) -> list[float]:
-    """Shares whose errors add up to the least: each gains as much from a bit more."""
+    """Return the shares with the least sum of errors."""
 
     def at(price: float) -> list[float]:
         # The error falls by size * power * share ** -(power + 1) with the share.
@@ -158,7 +158,7 @@ def _best(curves: Sequence[_Curve]) -> list[float]:
 
 
 def _whole_shares(shares: Sequence[float]) -> list[Fraction]:
-    """Shares as exact fractions that add up to 1, none of them too small to use."""
+    """Return shares as exact fractions that add up to 1, none too small to use."""
     least = max(_PARTS // (20 * len(shares)), 1)
     total = sum(shares)
     whole = [max(math.floor(_PARTS * share / total), least) for share in shares]

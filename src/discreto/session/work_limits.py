@@ -13,8 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from discreto.core.bound import MOST_CELLS, Bound
-from discreto.core.query import Choice, Derived, Sum
+from discreto.core.query import MOST_CELLS, Bound, Choice, Derived, Sum
 from discreto.errors import ParameterError
 
 WORKING_BYTES = 1 << 10  # of memory for each number of an answer; 560 to 1,100 measured
@@ -63,7 +62,7 @@ def numbers_of(bound: Bound) -> int:
     """Return how many numbers are added up for a question."""
     query, sums = bound.query, bound if bound.tally is None else bound.tally
     if isinstance(sums.query, Sum | Derived):
-        return sums.cells * sum(block.width for block in sums.blocks)
+        return sums.cells * sum([block.width for block in sums.blocks])
     tally: Any = query.tally if isinstance(query, Choice) else query
     return bound.once("size", lambda: int(tally.size(bound.domain)))
 

@@ -72,12 +72,12 @@ def run(
 
 @cache
 def _names_in(kind: Any) -> tuple[str, ...]:
-    """The fields of a statistic that are names of columns."""
+    """Return the fields of a statistic that are names of columns."""
     return tuple(part.name for part in fields(kind) if part.type == "str")
 
 
 def _with_plain_values(statistic: Any) -> Statistic:
-    """The same with Python's values for numpy's."""
+    """Return the same with Python's values for numpy's."""
     found = {}
     for part in fields(statistic):
         value = plain_values(getattr(statistic, part.name))
@@ -87,7 +87,7 @@ def _with_plain_values(statistic: Any) -> Statistic:
 
 
 def plain_values(value: Any) -> Any:
-    """Numbers, texts and lists of Python where numpy's were given."""
+    """Return numbers, texts and lists of Python where numpy's were given."""
     if hasattr(value, "tolist"):  # an array, a Series, one number of these
         return value.tolist()
     if isinstance(value, list | tuple):
@@ -98,7 +98,7 @@ def plain_values(value: Any) -> Any:
 
 
 def names_of(names: Iterable[str] | None) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
+    """Return one name or several, as a tuple."""
     if names is None:
         return ()
     if isinstance(names, str):
@@ -113,7 +113,7 @@ def names_of(names: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def grouped(by: tuple[str, ...], inner: Cells, domain: Domain) -> Cells:
-    """The cells of ``inner`` within each group of the columns ``by``."""
+    """Return the cells of ``inner`` within each group of the columns ``by``."""
     if not by:
         return inner
     outer = group_cells(by, domain)
@@ -121,7 +121,7 @@ def grouped(by: tuple[str, ...], inner: Cells, domain: Domain) -> Cells:
 
 
 def group_cells(by: tuple[str, ...], domain: Domain) -> Cells:
-    """A cell for each group: of categories, of whole numbers and of days."""
+    """Return a cell for each group: of categories, of whole numbers and of days."""
     if all(isinstance(domain[name], Category) for name in by):
         return Categories(by)
     parts = [_one_column(name, domain) for name in by]
@@ -145,7 +145,7 @@ def _one_column(name: str, domain: Domain) -> Cells:
 
 
 def whole_keys(name: str, domain: Domain) -> list[Any]:
-    """The names of the whole numbers of a column: numbers, or dates."""
+    """Return the names of the whole numbers of a column: numbers, or dates."""
     column = domain.number(name)
     first, count = math.ceil(column.lower), whole_numbers(column)
     numbers = range(first, first + count)
@@ -155,7 +155,7 @@ def whole_keys(name: str, domain: Domain) -> list[Any]:
 
 
 def group_keys(by: tuple[str, ...], domain: Domain) -> tuple[Any, ...]:
-    """The names of the groups."""
+    """Return the names of the groups."""
     if not by:
         return ()
     lists = []
@@ -180,14 +180,14 @@ def spread(
     *,
     counts: bool = False,
 ) -> Release:
-    """A release of one number, or of one for each key."""
+    """Return a release of one number, or of one for each key."""
     parts = [np.asarray(part, dtype=float) for part in (values, lows, highs)]
     value, low, high = parts if keys else [float(np.ravel(p)[0]) for p in parts]
     return Release(label, value, low, high, keys, unit, note, counts=counts)
 
 
 def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
-    """A remark, if surely many rows are in cells of missing or other values."""
+    """Return a remark if surely many rows are in cells of missing or other values."""
     parts = [key if isinstance(key, tuple) else (key,) for key in keys]
     if MISSING not in set(chain.from_iterable(parts)):
         return ""
@@ -200,13 +200,13 @@ def gaps_note(counts: Any, lows: Any, keys: tuple[Any, ...]) -> str:
 
 
 def wide_note(lows: Any, highs: Any, column: Number) -> str:
-    """A remark, if every interval is about as wide as the column's public range."""
+    """Return a remark if every interval is about as wide as the column's range."""
     narrowest = float(np.min(np.subtract(highs, lows)))
     return WIDE if narrowest >= _NEARLY * (column.upper - column.lower) else ""
 
 
 def complete_in(names: tuple[str, ...], domain: Domain) -> tuple[Cells, bool]:
-    """Cells of rows with and without a value, where there may be gaps.
+    """Return cells of rows with and without a value, where there may be gaps.
 
     A row is in one of both, so to count those without a value costs nothing and moves
     no bound. The second result is True if there are two cells.
@@ -217,7 +217,7 @@ def complete_in(names: tuple[str, ...], domain: Domain) -> tuple[Cells, bool]:
 
 
 def parted(sums: Any, noise: Noise, *, gaps: bool) -> tuple[Any, str]:
-    """Sums of the rows with a value, and a remark on how many rows have none.
+    """Return sums of the rows with a value, and a remark on how many rows have none.
 
     Each row must add the same to the sum of its cell's numbers, value or not.
     """
@@ -228,14 +228,14 @@ def parted(sums: Any, noise: Noise, *, gaps: bool) -> tuple[Any, str]:
 
 
 def present_note(present: Any, absent: Any, noise: Noise) -> str:
-    """A remark, if surely more than 1 % of rows have no value; a warning above 20 %."""
+    """Return a remark if surely over 1 % of rows lack a value, a warning above 20 %."""
     return share_note(*_gaps(present, absent, noise.variance))
 
 
 def complete_note(
     names: tuple[str, ...], complete: Any, others: Any, variance: float
 ) -> str:
-    """A remark of a fit on how many rows have values in all of these columns."""
+    """Return a remark of a fit on how many rows have values in all of these columns."""
     if len(names) == 1:
         return column_note(names[0], complete, others, variance)[1]
     share, doubt = _gaps(complete, others, variance)
@@ -245,14 +245,14 @@ def complete_note(
 def column_note(
     name: str, present: Any, absent: Any, variance: float
 ) -> tuple[float, str]:
-    """The share of rows without a value in a column, and a remark on it."""
+    """Return the share of rows without a value in a column, and a remark on it."""
     share, doubt = _gaps(present, absent, variance)
     text = share_note(share, doubt, (COLUMN_PRESENT, FEW_IN_COLUMN), column=name)
     return share, text
 
 
 def _gaps(present: Any, absent: Any, variance: float) -> tuple[float, float]:
-    """The share of rows without a value, and its standard deviation."""
+    """Return the share of rows without a value, and its standard deviation."""
     yes, no = (float(np.sum(part, dtype=float)) for part in (present, absent))
     rows = yes + no
     deviation = math.sqrt(variance * (np.size(present) + np.size(absent)))
@@ -269,7 +269,7 @@ def share_note(
     forms: tuple[str, str] = (PRESENT, FEW_PRESENT),
     **names: str,
 ) -> str:
-    """The remark on an estimated share of rows without a value."""
+    """Return the remark on an estimated share of rows without a value."""
     surely = share - 2 * deviation
     if surely <= _FEW_GAPS:
         return ""
@@ -278,7 +278,7 @@ def share_note(
 
 
 def used_note(sums: Any, noise: Noise, used: Any) -> str:
-    """A remark on how many rows an answer is about; ``used`` selects their cells.
+    """Return a remark on how many rows an answer uses; ``used`` selects their cells.
 
     Each row must add the same to the sum of its cell's numbers, whichever it is.
     """
@@ -288,12 +288,12 @@ def used_note(sums: Any, noise: Noise, used: Any) -> str:
 
 
 def notes_of(present: str, other: str) -> str:
-    """One of two remarks: that many values are missing goes first."""
+    """Return one of two remarks: that many values are missing goes first."""
     return present if is_warning(present) else other or present
 
 
 def both_notes(present: str, other: str) -> str:
-    """Two remarks: that many values are missing goes first."""
+    """Return two remarks: that many values are missing goes first."""
     parts = (present, other) if is_warning(present) else (other, present)
     return "; ".join(filter(None, parts))
 
@@ -304,7 +304,7 @@ def is_warning(present: str) -> bool:
 
 
 def read_probability(value: Amount) -> Fraction:
-    """A probability, to a ten-thousandth: finer than any answer."""
+    """Return a probability, to a ten-thousandth: finer than any answer."""
     chance = read_amount(value, "probability", zero=True)
     if chance > 1:
         raise ParameterError(f"probability must be 0 to 1. Got {value!r}.")
@@ -312,5 +312,5 @@ def read_probability(value: Amount) -> Fraction:
 
 
 def by_text(by: tuple[str, ...]) -> str:
-    """ "by a, b", or nothing."""
+    """Return "by a, b", or an empty text."""
     return f" by {', '.join(by)}" if by else ""

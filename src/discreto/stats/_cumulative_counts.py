@@ -29,7 +29,7 @@ def cumulative(
     about: list[str] | None = None,
     used: int | None = None,
 ) -> tuple[Places, Floats, Noise]:
-    """Noisy ranks by group: how many rows are left of each edge between places.
+    """Return noisy ranks by group: rows to the left of each edge between places.
 
     ``about`` gets a remark on how many rows have a value: the first level has a cell
     more, which no bound depends on. Only the first ``used`` groups count as having one.
@@ -55,14 +55,14 @@ def cumulative(
 
 
 def _with_gaps(cells: Cells) -> Cells:
-    """The same cells, and a last one for rows without a value."""
+    """Return the same cells, and a last one for rows without a value."""
     if isinstance(cells, Edges):
         return replace(cells, gaps=True)
     return WholeGroups(cells.columns()[0])
 
 
 def strides_of(bins: int) -> list[int]:
-    """Cell sizes of the levels, from coarse to fine."""
+    """Return cell sizes of the levels, from coarse to fine."""
     strides = [1]
     while bins > 2 * FAN * strides[0]:
         strides.insert(0, strides[0] * FAN)
@@ -70,7 +70,7 @@ def strides_of(bins: int) -> list[int]:
 
 
 def _ranks(levels: list[Floats]) -> Floats:
-    """Rows to the left of each edge, from the counts of all levels together.
+    """Return rows to the left of each edge, from the counts of all levels together.
 
     The best linear estimate (Hay and others, 2010). From below, a cell's count and the
     sum of its parts are averaged by their variances; from above, what parts lack is
@@ -90,13 +90,13 @@ def _ranks(levels: list[Floats]) -> Floats:
 
 
 def _added(parts: Floats) -> Floats:
-    """The sums of a level's cells over those of the level above."""
+    """Return the sums of a level's cells over those of the level above."""
     return np.add.reduceat(parts, np.arange(0, parts.shape[-1], FAN), axis=-1)
 
 
 @lru_cache(maxsize=64)
 def _spreads(sizes: tuple[int, ...]) -> list[Floats]:
-    """The variance of each level's cells, given their own noise and all below."""
+    """Return the variance of each level's cells, from their own noise and all below."""
     spreads = [np.ones(sizes[-1])]
     for _ in sizes[1:]:
         below = _added(spreads[0])
@@ -106,7 +106,7 @@ def _spreads(sizes: tuple[int, ...]) -> list[Floats]:
 
 @lru_cache(maxsize=64)
 def surplus_powers(bins: int, chance: float) -> tuple[Floats, Floats]:
-    """What ``sum_reach`` needs for the surplus of each edge.
+    """Return the powers that ``sum_reach`` needs for the surplus of each edge.
 
     A surplus is a rank less ``chance`` times all rows. On each level, the parts of one
     cell lie on both sides of the edge; how far each is from the cell's mean adds to
@@ -131,7 +131,7 @@ def surplus_powers(bins: int, chance: float) -> tuple[Floats, Floats]:
 
 
 def _sides(values: Floats, first: Ints, place: Ints, stop: Ints) -> Floats:
-    """Sums over the cells before a place, at it and after it."""
+    """Return sums over the cells before a place, at it and after it."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     after = sums[stop] - sums[place + 1]
     return np.stack([sums[place] - sums[first], values[place], after])
@@ -144,7 +144,7 @@ def possible_edges(
     window: tuple[int, int],
     sampling: float = 0.0,
 ) -> Ints:
-    """Where a quantile may be: its edge for many possible noises.
+    """Return edges where a quantile may be: one for each of many possible noises.
 
     The true ranks are the noisy ones less a noise whose distribution is public. With
     ``sampling`` they are those of a population of which the rows are a sample. That
@@ -161,7 +161,7 @@ def possible_edges(
 
 
 def crossing(surplus: Floats) -> Ints:
-    """How many numbers come before a rising sequence under noise turns positive.
+    """Return how many numbers come before a rising noisy sequence turns positive.
 
     That of the nearest sequence that never falls: the least partial sum. A count of the
     negative ones would end in the middle of a gap without rows, where all have about
@@ -176,9 +176,9 @@ def crossing(surplus: Floats) -> Ints:
 
 @lru_cache(maxsize=8)
 def _unit_ranks(law: str, bins: int) -> tuple[Floats, Floats]:
-    """Unit noise on the ranks of edges, and normal shifts."""
-    coins = generator(0)  # public: the same answer gives the same interval
-    draw = coins.laplace if law == "laplace" else coins.normal
+    """Return unit noise on the ranks of edges, and normal shifts."""
+    rng = generator(0)  # public: the same answer gives the same interval
+    draw = rng.laplace if law == "laplace" else rng.normal
     shapes = [(_DRAWS, -(-bins // stride)) for stride in strides_of(bins)]
     noises = _ranks([draw(size=shape) for shape in shapes])
-    return noises, coins.normal(size=_DRAWS)
+    return noises, rng.normal(size=_DRAWS)

@@ -1,6 +1,6 @@
-"""Error bars: how far the noise, whose law is public, moves an answer.
+"""Error bars and p-values: how far noise of a public distribution moves an answer.
 
-Everything here works on released numbers and public noise laws.
+Everything here works on released numbers and public noise distributions.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.gate import Noise
+from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Ints
-from discreto.release.release import LEVEL
+from discreto.release.release import LEVEL, Release
+from discreto.session.rng import Generator
+from discreto.stats._base import both_notes
 
 Floats = NDArray[np.float64]
+STEP = float(1 << SUM_BITS)
+Function = Callable[[Floats], Floats]
+Z = NormalDist().inv_cdf(0.975)
+CLEAR = 4.0  # with fewer rows than this many deviations of noise, nothing is known
+TABLES = 2000  # simulated tables behind a p-value
+NOTE = "for the population behind the table: noise and sampling"
 _normal = NormalDist().inv_cdf
-_CLEAR = 2.0  # with fewer rows than this many deviations of noise, nothing is known
+# The noise of a group without rows seldom exceeds its 99.8 % quantile on either side.
+NO_ROWS = 0.998
 
 
 def reach(noise: Noise, level: float = LEVEL) -> int:
-    """The smallest whole k with P[|noise| <= k] >= level, for one draw."""
+    """Return the smallest whole k with P[|noise| <= k] >= level, for one draw."""
     tail = 1 - level
     if noise.law == "laplace":
         # P[|X| > k] = 2 q^(k+1) / (1 + q). log q is -rate: q itself may underflow to 0.
@@ -45,7 +55,7 @@ def combined_reach(
     level: float = LEVEL,
     sampling: float = 0.0,
 ) -> float:
-    """c with P[|sum of weights times independent draws| <= c] = level.
+    """Return c with P[|sum of weights times independent draws| <= c] = level.
 
     ``sampling`` is the deviation of a normal error that comes on top: that of the
     rows, which are a sample of a population.
@@ -65,15 +75,24 @@ def combined_reach(
     return unit * _laplace_reach(ratios, level, round(sampling / unit, 4))
 
 
+def fewest_rows(cells: int, noise: Noise) -> float:
+    """Return the noisy row count, summed over cells, from which there surely are rows.
+
+    A group without rows exceeds it with a probability of 0.1 %. A smaller group has an
+    interval as wide as what is possible.
+    """
+    return combined_reach(np.ones(cells), noise, NO_ROWS)
+
+
 def _ratios(sizes: Floats) -> tuple[float, ...]:
-    """Weights over the largest, without those that make no difference."""
+    """Return weights over the largest, without those that make no difference."""
     largest = sizes.max()
     ratios = np.sort(sizes[sizes > 1e-6 * largest] / largest)
     return tuple(np.round(ratios, 6).tolist())
 
 
 def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> Floats:
-    """``combined_reach`` of many sums, from the powers of their weights, about."""
+    """Return about ``combined_reach`` of many sums, from powers of their weights."""
     z = _normal(0.5 + level / 2)
     size = math.sqrt(noise.variance) * np.sqrt(squares)
     if noise.law == "gaussian":
@@ -86,7 +105,7 @@ def sum_reach(squares: Floats, fourths: Floats, noise: Noise, level: float) -> F
 def _laplace_reach(
     ratios: tuple[float, ...], level: float, sampling: float = 0.0
 ) -> float:
-    """The level quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
+    """Return a quantile of |sum of ratio_i * Laplace(1) + sampling * normal|."""
     if len(ratios) == 1 and not sampling:
         return ratios[0] * -math.log(1 - level)
     r = np.array(ratios)
@@ -124,7 +143,7 @@ def share_interval(
     *,
     population: bool = False,
 ) -> tuple[float, float, float]:
-    """yes / (yes + no) of noisy counts, sums of so many cells each, and its interval.
+    """Return yes / (yes + no) of noisy sums of so many cells each, and its interval.
 
     Fieller's construction: p is in the interval when yes (1 - p) - no p, which is 0 for
     the true p but for the noise, is within reach of that noise. For the population
@@ -133,7 +152,7 @@ def share_interval(
     rows = yes + no
     if rows <= 0:
         return 0.5, 0.0, 1.0
-    if rows < _CLEAR * math.sqrt(noise.variance * sum(cells)):
+    if rows < fewest_rows(sum(cells), noise):
         return min(max(yes / rows, 0.0), 1.0), 0.0, 1.0
     value = min(max(yes / rows, 0.0), 1.0)
     knots = np.sin(np.linspace(0, math.pi / 2, 33)) ** 2
@@ -159,13 +178,13 @@ def share_interval(
 def ratio_interval(
     first: float, second: float, noise: Noise
 ) -> tuple[float, float, float]:
-    """:func:`ratio_intervals` of one pair."""
+    """Return :func:`ratio_intervals` of one pair."""
     value, low, high = ratio_intervals(np.array([[first, second]]), noise)[0].tolist()
     return value, low, high
 
 
 def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
-    """m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
+    """Return m = (A - B) / (A + B) of noisy non-negative sums, and its 95 % interval.
 
     A row (m, low, high) for each pair. Fieller's construction: m is in the interval
     when A (1 - m) - B (1 + m), which is 0 for the true m but for the noise, is within
@@ -175,16 +194,21 @@ def ratio_intervals(pairs: Floats | Ints, noise: Noise) -> Floats:
     # |difference - m rows| <= reach(m) follow from linear equations.
     far = _reach_at_knots(noise)
     slope = np.diff(far) / np.diff(_KNOTS)
-    base = far[:-1] - slope * _KNOTS[:-1]
+    base, fewest = far[:-1] - slope * _KNOTS[:-1], fewest_rows(2, noise)
     parts = [
-        _fieller(pairs[start : start + 4096], base, slope)  # in the cache
+        _fieller(pairs[start : start + 4096], base, slope, fewest)  # in the cache
         for start in range(0, len(pairs), 4096)
     ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
-    """``ratio_intervals`` where the reach is ``base + slope m`` between knots."""
+def _fieller(
+    pairs: Floats | Ints, base: Floats, slope: Floats, fewest: float
+) -> Floats:
+    """Return ``ratio_intervals`` where the reach is ``base + slope m`` between knots.
+
+    Pairs whose sum is below ``fewest`` have the whole range.
+    """
     first, second = np.asarray(pairs, dtype=float).T[..., None]
     rows, difference = first + second, first - second
     low, high, possible = _KNOTS[:-1], _KNOTS[1:], rows > 0
@@ -202,13 +226,14 @@ def _fieller(pairs: Floats | Ints, base: Floats, slope: Floats) -> Floats:
     inside = inside & (low <= high)
     lowest = np.where(inside, low, np.inf).min(axis=1, keepdims=True)
     highest = np.where(inside, high, -np.inf).max(axis=1, keepdims=True)
-    lowest = np.where(possible, np.minimum(lowest, value), -1.0)
-    highest = np.where(possible, np.maximum(highest, value), 1.0)
+    known = possible & (rows >= fewest)
+    lowest = np.where(known, np.minimum(lowest, value), -1.0)
+    highest = np.where(known, np.maximum(highest, value), 1.0)
     return np.hstack([value, lowest, highest])
 
 
 def _reach_at_knots(noise: Noise) -> Floats:
-    """The reach of A (1 - m) - B (1 + m) for each knot m."""
+    """Return the reach of A (1 - m) - B (1 + m) for each knot m."""
     size, unit = _unit_reaches(noise.law)
     amount = float(noise.amount)
     return (math.sqrt(amount) if noise.law == "gaussian" else amount) * size * unit
@@ -216,7 +241,7 @@ def _reach_at_knots(noise: Noise) -> Floats:
 
 @lru_cache(maxsize=4)
 def _unit_reaches(law: str) -> tuple[Floats, Floats]:
-    """For each knot, the two factors that noise of amount 1 would reach."""
+    """Return for each knot, the two factors that noise of amount 1 would reach."""
     half = []
     for m in np.linspace(0, 1, 9).tolist():
         weights = np.array([1 - m, 1 + m])
@@ -238,10 +263,10 @@ _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 def middle(
     function: Callable[[Floats], Floats], sums: Floats, scale: float, noise: Noise
 ) -> tuple[float, float]:
-    """The middle 95 % of a function of what the true sums may be.
+    """Return the middle 95 % of a function of what the true sums may be.
 
-    The true sums are the noisy ones minus a noise whose law is public, so possible
-    noises are spread over that law and taken off. ``scale`` turns grid steps into the
+    The true sums are the noisy ones minus a noise of a public distribution, so possible
+    noises are spread over it and taken off. ``scale`` turns grid steps into the
     unit of ``sums``; ``function`` maps each row to a number, NaN where it has none,
     which counts as anything at all.
     """
@@ -257,7 +282,7 @@ def middle(
 
 @lru_cache(maxsize=32)
 def _unit_noise(law: str, width: int) -> Floats:
-    """Vectors of unit noise, spread evenly over their law (no coins are tossed)."""
+    """Return vectors of unit noise, spread evenly over their distribution."""
     even = np.zeros((DRAWS, width))  # Halton's points in a cube
     for axis, base in enumerate(_BASES[:width]):
         rest, place = np.arange(1, DRAWS + 1), 1.0 / base
@@ -267,3 +292,69 @@ def _unit_noise(law: str, width: int) -> Floats:
     if law == "gaussian":
         return np.array([_normal(u) for u in even.ravel()]).reshape(even.shape)
     return np.where(even < 0.5, np.log(2 * even), -np.log(2 - 2 * even))
+
+
+def row_count(rows: Floats) -> Floats:
+    """Return the number of rows; NaN where there are none to speak of."""
+    return np.where(rows >= 1, rows, np.nan)
+
+
+def smooth(
+    table: Ints, noise: Noise, function: Function, lowest: float, highest: float
+) -> Floats:
+    """Return a function of noisy sums, and its 95 % interval."""
+    sums = table / STEP
+    rows = sums.sum()
+    low, high = lowest, highest
+    if rows >= fewest_rows(sums.size, noise) / STEP:
+        low, high = ends_of(sums, function, noise, 1 / STEP, rows, lowest, highest)
+    value = float(function(sums))
+    if math.isnan(value):
+        value = max(0.0, low)
+    return np.array([min(max(value, low), high), low, high])
+
+
+def ends_of(
+    sums: Floats,
+    function: Function,
+    noise: Noise,
+    scale: float,
+    rows: float,
+    lowest: float,
+    highest: float,
+) -> tuple[float, float]:
+    """Return the 95 % interval of a function, or all that is possible for few rows."""
+    if rows < CLEAR * math.sqrt(noise.variance) * scale:
+        return lowest, highest
+    low, high = middle(function, sums, scale, noise)
+    return min(max(low, lowest), highest), max(min(high, highest), lowest)
+
+
+def with_p_value(
+    label: str,
+    names: tuple[str, ...],
+    p_value: float,
+    ends: Floats,
+    unit: str = "",
+    about: str = "",
+) -> Release:
+    """Return a release of estimates with their intervals, and of a p-value.
+
+    ``ends`` has the values, the low ends and the high ends, each one for each name.
+    ``about`` is a remark on how many rows have a value.
+    """
+    value, low, high = (np.append(part, p_value) for part in ends)
+    note = both_notes(about, NOTE)
+    return Release(label, value, low, high, (*names, "p-value"), unit, note)
+
+
+def two_sided(size: float) -> float:
+    """Return the two-sided p-value of a standard normal variable."""
+    return 2 * NormalDist().cdf(-abs(size))
+
+
+def possible_noise(noise: Noise, shape: tuple[int, ...], rng: Generator) -> Floats:
+    """Return noise of this distribution for simulated tables. It protects no rows."""
+    if noise.law == "laplace":
+        return rng.laplace(0.0, float(noise.amount), shape)
+    return rng.normal(0.0, math.sqrt(noise.variance), shape)

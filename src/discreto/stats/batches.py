@@ -55,7 +55,7 @@ class Batch:
     options: Mapping[str, Any]
 
     def seen(self, table: Table) -> Table:
-        """The table with the batch's columns and filter.
+        """Return the table with the batch's columns and filter.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Batch:
         return table
 
     def plan(self, table: Table, **options: Any) -> Plan:
-        """What asking would cost and how exact it would be; spends nothing.
+        """Return the cost and the expected errors of the questions; spends nothing.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ def read_batch(path: str | Path) -> Batch:
 
 
 def batch_of(data: Mapping[str, Any]) -> Batch:
-    """The questions of a file's data.
+    """Return the questions of a file's data.
 
     Parameters
     ----------

@@ -24,12 +24,13 @@ from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._base import both_notes, complete_in, grouped, used_note
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import (
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import (
     CLEAR,
-    DRAWS,
     NOTE,
+    STEP,
+    TABLES,
+    Floats,
     Z,
     possible_noise,
     two_sided,
@@ -39,7 +40,7 @@ from discreto.stats.ratios import MADE, truths_of
 
 
 def two_groups(name: str, domain: Domain) -> tuple[Any, Any]:
-    """The two groups of a column, or a refusal."""
+    """Return the two groups of a column, or a refusal."""
     groups = domain.category(name).categories
     if len(groups) != 2:
         raise DomainError(
@@ -49,16 +50,10 @@ def two_groups(name: str, domain: Domain) -> tuple[Any, Any]:
     return groups[0], groups[1]
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class MeanDifference:
     """How much larger a mean is in the second of two groups, and a p-value.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    group
-        The name of a Category column with two categories.
 
     Privacy
     -------
@@ -78,22 +73,9 @@ class MeanDifference:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"difference of mean {self.column} by {self.group}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         two_groups(self.group, domain)
         column = domain.number(self.column)
@@ -121,7 +103,7 @@ class MeanDifference:
 
 
 def _means(sums: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Means of groups from Bernstein sums, and their standard errors."""
+    """Return means of groups from Bernstein sums, and their standard errors."""
     rows = sums.sum(axis=1)
     clear = rows > CLEAR * math.sqrt(3 * noise)
     rows = np.maximum(rows, 1.0)
@@ -135,21 +117,15 @@ def _means(sums: Floats, noise: float) -> tuple[Floats, Floats]:
     return np.where(clear, means, 0.0), np.where(clear, errors, 1e6)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class ProportionDifference:
     """How much larger a share is in the second of two groups, and a p-value.
 
-    Parameters
-    ----------
-    condition
-        An expression that is true or false in every row.
-    group
-        The name of a Category column with two categories.
-
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         counts by group and truth.
+    Asks         counts by group and value of the condition.
     Bound        1: a row is in one of them.
 
     >>> from discreto import Category, Domain, Number, col, plan
@@ -164,22 +140,9 @@ class ProportionDifference:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"difference of the share of {self.condition} by {self.group}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         two_groups(self.group, ask.domain)
         ask = truths_of(ask, self.condition)
         counts, noise, about = _known_counts(ask, (self.group, MADE), self.label)
@@ -194,7 +157,7 @@ class ProportionDifference:
 def _known_counts(
     ask: Ask, names: tuple[str, str], label: str
 ) -> tuple[Ints, Noise, str]:
-    """Counts by two columns, their noise, and a remark on rows that are in none.
+    """Return counts by two columns, their noise, and a remark on rows in none.
 
     Rows with a missing or undeclared category have cells of their own. A row is in one
     cell, so that costs nothing and moves no bound.
@@ -208,7 +171,7 @@ def _known_counts(
 
 
 def _shares(sums: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Shares of groups from counts of false and true, and their standard errors."""
+    """Return shares of groups from counts, and their standard errors."""
     rows = sums.sum(axis=1)
     clear = rows > CLEAR * math.sqrt(2 * noise)
     rows = np.maximum(rows, 1.0)
@@ -220,6 +183,7 @@ def _shares(sums: Floats, noise: float) -> tuple[Floats, Floats]:
     return np.where(clear, shares, 0.5), np.where(clear, errors, 1e6)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Independence:
     """Whether two categories go together: chi-square of their table, and a p-value.
@@ -251,22 +215,9 @@ class Independence:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"independence of {self.first} and {self.second}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         sizes = [
             len(column.categories)
@@ -284,23 +235,23 @@ class Independence:
 
 
 def _chi_square(table: Ints, noise: Noise) -> tuple[float, float]:
-    """The statistic of a noisy table and how often independence gives as much."""
+    """Return the statistic of a noisy table and its p-value under independence."""
     counts = np.maximum(table.astype(float), 0.0)
     rows = counts.sum()
     if rows < CLEAR * math.sqrt(noise.variance * counts.size) or rows < 5:
         return 0.0, 1.0
     shares = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows**2
-    coins = generator(0)  # public: the same table gives the same p-value
-    drawn = coins.multinomial(round(rows), shares.ravel(), DRAWS).astype(float)
-    drawn += possible_noise(noise, drawn.shape, coins)
-    drawn = np.maximum(drawn, 0.0).reshape(DRAWS, *counts.shape)
+    rng = generator(0)  # public: the same table gives the same p-value
+    drawn = rng.multinomial(round(rows), shares.ravel(), TABLES).astype(float)
+    drawn += possible_noise(noise, drawn.shape, rng)
+    drawn = np.maximum(drawn, 0.0).reshape(TABLES, *counts.shape)
     size = float(_distance(counts[None])[0])
     more = int((_distance(drawn) >= size).sum())
-    return size, (more + 1) / (DRAWS + 1)
+    return size, (more + 1) / (TABLES + 1)
 
 
 def _distance(tables: Floats) -> Floats:
-    """Pearson's statistic of each table, against its own margins."""
+    """Return Pearson's statistic of each table, against its own margins."""
     rows = np.maximum(tables.sum(axis=(1, 2), keepdims=True), 1.0)
     wanted = (
         tables.sum(axis=2, keepdims=True) * tables.sum(axis=1, keepdims=True) / rows

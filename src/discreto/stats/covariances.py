@@ -16,12 +16,13 @@ from discreto.errors import ParameterError
 from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted, present_note, share_note
-from discreto.stats._error_propagation import ends_of, row_count, smooth
-from discreto.stats._intervals import Floats
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import Floats, ends_of, row_count, smooth
 
 _SQUARE = float(1 << (2 * PRODUCT_BITS))
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Covariance:
     """The covariance or correlation of columns: a number for two, else a matrix.
@@ -56,23 +57,10 @@ class Covariance:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         kind = "correlation" if self.correlation else "covariance"
         return f"{kind} of {', '.join(self.columns)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         if len(self.columns) < 2:
             raise ParameterError(f"{self.label!r} needs at least two columns.")
         for name in self.columns:
@@ -115,7 +103,7 @@ class Covariance:
 
 
 def _rows_note(answer: Measurement, domain: Domain, *, gaps: bool) -> str:
-    """A remark on how many rows have all values: the first product is their number."""
+    """Return a remark on rows with all values: the first product is their number."""
     noise, counts = answer.noises[0], answer.tables[0][:, 0].astype(float)
     if gaps:
         return present_note(counts[:1], counts[1:], noise)
@@ -127,7 +115,7 @@ def _rows_note(answer: Measurement, domain: Domain, *, gaps: bool) -> str:
 
 
 def _from_moments(full: Floats, correlation: bool) -> Floats:
-    """The covariance or correlation matrix from the upper triangle of moments."""
+    """Return the covariance or correlation matrix from upper triangles of moments."""
     rows = max(full[0, 0], 1.0)
     means = full[0, 1:] / rows
     upper = full[1:, 1:] / rows
@@ -150,7 +138,7 @@ def _from_moments(full: Floats, correlation: bool) -> Floats:
 def _matrix_ends(
     full: Floats, matrix: Floats, noise: Noise, correlation: bool
 ) -> tuple[Floats, Floats]:
-    """The 95 % interval of each entry on its own."""
+    """Return the 95 % interval of each entry on its own."""
     low, high = matrix.copy(), matrix.copy()
     size = len(matrix)
     for i in range(size):
@@ -171,39 +159,39 @@ def _matrix_ends(
 
 
 def _spread_of(m: Floats) -> Floats:
-    """The variance from (rows, sum, sum of squares)."""
+    """Return the variance from (rows, sum, sum of squares)."""
     rows = row_count(m[..., 0])
     return m[..., 2] / rows - (m[..., 1] / rows) ** 2
 
 
 def _product_of(m: Floats) -> Floats:
-    """The covariance from (rows, sum x, sum y, sum xy)."""
+    """Return the covariance from (rows, sum x, sum y, sum xy)."""
     rows = row_count(m[..., 0])
     return m[..., 3] / rows - m[..., 1] * m[..., 2] / rows**2
 
 
 def _moment_correlation(m: Floats) -> Floats:
-    """The correlation from (rows, sums x, y, xx, yy, xy)."""
+    """Return the correlation from (rows, sums x, y, xx, yy, xy)."""
     var_x, var_y = _spread_of(m[..., [0, 1, 3]]), _spread_of(m[..., [0, 2, 4]])
     return _ratio(_product_of(m[..., [0, 1, 2, 5]]), var_x, var_y)
 
 
 def _ratio(cov: Floats, var_x: Floats, var_y: Floats) -> Floats:
-    """The correlation; NaN where a variance is not above 0."""
+    """Return the correlation; NaN where a variance is not above 0."""
     possible = (var_x > 0) & (var_y > 0)
     size = np.sqrt(np.where(possible, var_x * var_y, np.nan))
     return np.clip(cov / size, -1, 1)
 
 
 def _covariance(b: Floats) -> Floats:
-    """The covariance from sums of the four products of (1 - x)/2, (1 + x)/2."""
+    """Return the covariance from sums of the four products of (1 - x)/2, (1 + x)/2."""
     signs = np.array([[-1.0, -1, 1, 1], [-1, 1, -1, 1], [1, -1, -1, 1]])
     sums = np.moveaxis(b @ signs.T, -1, 0)
     return _product_of(np.stack([b.sum(axis=-1), *sums], axis=-1))
 
 
 def _correlation(b: Floats) -> Floats:
-    """The correlation from sums of the nine products of degree 2."""
+    """Return the correlation from sums of the nine products of degree 2."""
     one, x, square = np.ones(3), np.array([-1.0, 0, 1]), np.array([1.0, -1, 1])
     pairs = ((one, one), (x, one), (one, x), (square, one), (one, square), (x, x))
     weights = np.array([np.outer(first, second).ravel() for first, second in pairs])

@@ -24,6 +24,7 @@ from discreto.errors import ParameterError
 from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import group_cells, group_keys
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import Floats
 
 ALL = "(all)"
@@ -34,6 +35,7 @@ Set = tuple[int, ...]  # places of columns
 _SHARES = [Fraction(1), Fraction(9, 10), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)]
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Crosstab:
     """Counts by several columns, and by some of them, and in all: they add up.
@@ -63,22 +65,9 @@ class Crosstab:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"table of {' × '.join(self.columns)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, names = ask.domain, self.columns
         if not 2 <= len(names) <= MOST_COLUMNS or len(set(names)) != len(names):
             raise ParameterError(f"{self.label!r} needs two to five different columns.")
@@ -111,7 +100,7 @@ class Crosstab:
 
 
 def _cells(by: tuple[str, ...], names: tuple[str, ...], domain: Domain) -> Cells:
-    """The groups of a margin; rows that are in no cell of the table are in none."""
+    """Return the groups of a margin; rows outside of the table's cells are in none."""
     numbers = tuple(
         name
         for name in names
@@ -134,7 +123,7 @@ def _count(columns: Sequence[int], sizes: tuple[int, ...]) -> int:
 
 
 def _shares(sizes: tuple[int, ...], gaussian: bool) -> dict[Set, Fraction]:
-    """Which margins are asked, and for which share: what expects the least error.
+    """Return the margins to ask and their shares, for the least expected error.
 
     The error of a margin counts against its average cell, for rows spread evenly.
     """
@@ -161,7 +150,7 @@ def _shares(sizes: tuple[int, ...], gaussian: bool) -> dict[Set, Fraction]:
 def _part_errors(
     variances: dict[Set, float], sizes: tuple[int, ...]
 ) -> dict[Set, float]:
-    """The variance of each part's average over the margins that hold it."""
+    """Return the variance of each part's average over the margins that hold it."""
     out = {}
     for part in _subsets(tuple(range(len(sizes)))):
         weight = 0.0
@@ -174,7 +163,7 @@ def _part_errors(
 
 
 def _variance(margin: Set, errors: dict[Set, float], sizes: tuple[int, ...]) -> float:
-    """The variance of a cell of a margin, made of parts that are uncorrelated."""
+    """Return the variance of a cell of a margin, made of uncorrelated parts."""
     total = 0.0
     for part in _subsets(margin):
         rest = _count([i for i in margin if i not in part], sizes)
@@ -186,7 +175,7 @@ def _variance(margin: Set, errors: dict[Set, float], sizes: tuple[int, ...]) -> 
 def _fitted(
     margins: dict[Set, Floats], variances: dict[Set, float], sizes: tuple[int, ...]
 ) -> tuple[dict[Set, Floats], dict[Set, float]]:
-    """Each part of the table by least squares, and the variance of its noise."""
+    """Return each part of the table by least squares, and the variance of its noise."""
     errors, parts = _part_errors(variances, sizes), {}
     for part in errors:
         total = np.zeros(tuple(sizes[i] for i in part))
@@ -202,7 +191,7 @@ def _fitted(
 
 
 def _centred(table: Floats) -> Floats:
-    """The part that no smaller set of columns has: without its means on any axis."""
+    """Return the part that no smaller set of columns has: without means on any axis."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
@@ -214,7 +203,7 @@ def _margin(
     errors: dict[Set, float],
     sizes: tuple[int, ...],
 ) -> tuple[Floats, float]:
-    """A margin from the parts of its subsets, and the error of one of its cells."""
+    """Return a margin from the parts of its subsets, and the error of one cell."""
     out = np.zeros(tuple(sizes[i] for i in margin))
     for part in _subsets(margin):
         shape = [sizes[i] if i in part else 1 for i in margin]

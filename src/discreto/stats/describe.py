@@ -68,7 +68,7 @@ def describe(
     epsilon: Amount,
     delta: Amount = 0,
 ) -> Description:
-    """A first look: rows, means, spreads, quartiles, missing values, categories.
+    """Return an overview: rows, means, spreads, quartiles, gaps, categories.
 
     Parameters
     ----------

@@ -7,28 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreto.core.gate import Noise
 from discreto.core.maps import Bins, Edges, Ones
-from discreto.core.query import Block, Sum
+from discreto.core.query import Block, Cells, Sum
 from discreto.errors import DomainError, ParameterError
 from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
-from discreto.stats._intervals import Floats, combined_reach
-from discreto.stats._p_values import possible_noise
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import Floats, possible_noise, share_interval
+from discreto.stats.quantiles import values_of
 
 _CELLS = 256  # of the range, for inequality
 _DRAWS = 400  # possible noises behind an interval
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Distribution:
     """The share of rows up to each of some values: the empirical distribution.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     points
         Rising values.
 
@@ -49,22 +48,9 @@ class Distribution:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"distribution of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         inside = [column.lower <= point <= column.upper for point in self.points]
         if not self.points or not all(inside) or sorted(self.points) != [*self.points]:
@@ -72,9 +58,10 @@ class Distribution:
                 f"{self.label!r} needs rising points between {column.lower:g} and "
                 f"{column.upper:g}."
             )
-        cells = Edges(self.column, tuple(map(float, self.points)))
+        cuts = tuple(map(float, self.points))
+        cells = Edges(self.column, cuts, gaps=column.missing)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
+        (counts, note), noise = values_of(answer, column), answer.noises[0]
         sides = [(counts[:i].sum(), counts[i:].sum()) for i in range(1, counts.size)]
         parts = [
             share_interval(left, right, (place + 1, counts.size - place - 1), noise)
@@ -86,34 +73,10 @@ class Distribution:
         highs = np.minimum.accumulate(highs[::-1])[::-1]
         lows, highs = np.minimum(lows, values), np.maximum(highs, values)
         keys = tuple(float(point) for point in self.points)
-        return Release(self.label, values, lows, highs, keys)
+        return Release(self.label, values, lows, highs, keys, note=note)
 
 
-def share_interval(
-    left: float, right: float, cells: tuple[int, int], noise: Noise
-) -> tuple[float, float, float]:
-    """left / (left + right) of sums of noisy cells, and its 95 % interval.
-
-    Fieller's construction: a share p is in the interval when left (1 - p) - right p,
-    which is 0 for the true one but for noise, is within that noise's 95 % reach.
-    """
-    if left + right <= 0:
-        return 0.5, 0.0, 1.0
-    rows = left + right
-    value = min(max(left / rows, 0.0), 1.0)
-    knots = np.linspace(0, 1, 9)
-    weights = [[1 - p] * cells[0] + [p] * cells[1] for p in knots]
-    reaches = [combined_reach(w, noise) for w in weights]
-    ends = []
-    for sign in (-1.0, 1.0):
-        end = value
-        for _ in range(20):  # the reach hardly changes with p, so this settles soon
-            far = float(np.interp(end, knots, reaches))
-            end = min(max((left + sign * far) / rows, 0.0), 1.0)
-        ends.append(end)
-    return value, min(ends[0], value), max(ends[1], value)
-
-
+@documented_statistic
 @dataclass(frozen=True)
 class Inequality:
     """How unequally a column is shared out: Gini's coefficient and Lorenz' curve.
@@ -144,35 +107,26 @@ class Inequality:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return (
             f"{'Lorenz curve' if self.curve else 'Gini coefficient'} of {self.column}"
         )
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         if column.lower < 0:
             raise DomainError(
                 f"{self.column!r} may be negative: inequality needs >= 0."
             )
-        cells = Bins(self.column, _CELLS)
+        equal = Bins(self.column, _CELLS)
+        cells: Cells = equal
+        centres = equal.centres(ask.domain)
+        if column.missing:  # the same parts, and one for rows without a value
+            cuts = np.linspace(column.lower, column.upper, _CELLS + 1)[1:-1]
+            cells = Edges(self.column, tuple(cuts.tolist()), gaps=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
-        counts, noise = answer.tables[0][:, 0].astype(float), answer.noises[0]
-        centres = cells.centres(ask.domain)
-        coins = generator(0)  # public: the same answer gives the same interval
-        drawn = counts - possible_noise(noise, (_DRAWS, counts.size), coins)
+        (counts, note), noise = values_of(answer, column), answer.noises[0]
+        rng = generator(0)  # public: the same answer gives the same interval
+        drawn = counts - possible_noise(noise, (_DRAWS, counts.size), rng)
         several = np.concatenate([counts[None], drawn])
         found = _lorenz(several, centres) if self.curve else _gini(several, centres)
         low, high = np.quantile(found[1:], [0.026, 0.974], axis=0)
@@ -187,17 +141,17 @@ class Inequality:
         high = np.clip(value + np.hypot(np.maximum(high - value, 0), slack), 0, 1)
         if not self.curve:
             ends = [float(part[0]) for part in (value, low, high)]
-            return Release(self.label, ends[0], ends[1], ends[2])
+            return Release(self.label, ends[0], ends[1], ends[2], note=note)
         keys = tuple(f"poorest {10 * tenth} %" for tenth in range(1, 10))
-        return Release(self.label, value, low, high, keys)
+        return Release(self.label, value, low, high, keys, note=note)
 
 
 def _gini(counts: Floats, centres: Floats) -> Floats:
-    """Gini's coefficient; noise averages out over cells, so none is cut away."""
+    """Return Gini's coefficient. Noise averages out over cells, so none is clipped."""
     whole = np.maximum(counts.sum(axis=-1, keepdims=True), 1.0)
     people = np.cumsum(counts / whole, axis=-1)
     owned = counts * centres
-    least = whole * centres[0]  # noise can make it impossible: nobody owns less
+    least = whole * centres[0]  # noise can make it smaller, which is impossible
     owned = owned / np.maximum(owned.sum(axis=-1, keepdims=True), least)
     before = np.cumsum(owned, axis=-1) - owned
     area = (np.diff(people, axis=-1, prepend=0.0) * (2 * before + owned)).sum(axis=-1)
@@ -205,7 +159,7 @@ def _gini(counts: Floats, centres: Floats) -> Floats:
 
 
 def _shares(counts: Floats) -> Floats:
-    """Shares of rows in cells, from noisy counts."""
+    """Return shares of rows in cells, from noisy counts."""
     rising = np.maximum.accumulate(np.cumsum(counts, axis=-1), axis=-1)
     rising = np.maximum(rising, 0.0)
     whole = np.maximum(rising[..., -1:], 1.0)
@@ -214,7 +168,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _lorenz(counts: Floats, centres: Floats) -> Floats:
-    """What share of all there is the poorest tenths of rows have.
+    """Return the shares of the total that the poorest tenths of rows have.
 
     The poorest p of rows have max over q of E[min(x, q)] - q (1 - p), which needs no
     ranks: wherever noise puts the largest q, it hardly moves the maximum.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -14,11 +15,17 @@ from discreto.core.maps import Edges, Extreme, Ones
 from discreto.core.query import Block, Choice, Sum
 from discreto.release.release import Release
 from discreto.session.session import Ask
+from discreto.stats._base import both_notes
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import Floats
 from discreto.stats._quantile_grid import place_grid
-from discreto.stats.quantiles import POINT_SHARE, far_from, within
+from discreto.stats.quantiles import far_from, values_of, within
+
+# A smaller share for the choice would leave more rows beyond the place.
+POINT_SHARE = Fraction(2, 3)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Extremum:
     """The smallest or largest value, a few rows inside so that noise cannot miss it.
@@ -27,8 +34,6 @@ class Extremum:
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     side
         ``"low"`` for the smallest value, ``"high"`` for the largest.
 
@@ -52,22 +57,9 @@ class Extremum:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"{'min' if self.side == 'low' else 'max'} of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column, places = domain.number(self.column), place_grid(self.column, domain)
         tally = Sum(places.cells(), (Block(Ones()),))
@@ -78,26 +70,28 @@ class Extremum:
         depth = 1 if ask.noiseless else depth
         choice = Choice(tally, Extreme(self.side, depth))
         place = int(ask.select(choice, self.label, POINT_SHARE).indices[0])
-        value = float(places.centres()[place])
+        value = places.value(place, noiseless=ask.noiseless)
         edges, cuts = places.edges, places.around(place)
-        query = Sum(Edges(self.column, tuple(cuts.tolist())), (Block(Ones()),))
+        cells = Edges(self.column, tuple(cuts.tolist()), gaps=column.missing)
+        query = Sum(cells, (Block(Ones()),))
         text = f"rows around the {self.label}"
         answer = ask.measure(query, text, 1 - POINT_SHARE)
-        counts = answer.tables[0][:, 0].astype(float)
+        counts, about = values_of(answer, column)
         inner = _inner_end(counts, cuts, self.side, answer.noises[0], column)
         low, high = min(inner, edges[place]), max(inner, edges[place + 1])
         if self.side == "low":
             low, high = within(column.lower, high, column)
         else:
             low, high = within(low, column.upper, column)
-        note = "" if ask.noiseless else f"about {depth} rows lie beyond it"
+        beyond = "" if ask.noiseless else f"about {depth} rows lie beyond it"
+        note = both_notes(about, beyond)
         return Release(self.label, value, low, high, (), column.unit, note)
 
 
 def _inner_end(
     counts: Floats, cuts: Floats, side: str, noise: Noise, column: Number
 ) -> float:
-    """The furthest cut that surely has rows beyond it, coming from inside."""
+    """Return the furthest cut that surely has rows beyond it, coming from inside."""
     if side == "high":
         flipped = Number(-column.upper, -column.lower)
         return -_inner_end(counts[::-1], -cuts[::-1], "low", noise, flipped)

@@ -14,13 +14,15 @@ from discreto.errors import DomainError
 from discreto.release.release import Release
 from discreto.session.session import Ask
 from discreto.stats._base import Names, names_of, run
-from discreto.stats.distributions import share_interval
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import share_interval
 from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
-_LARGE = 0.05  # a share of clipped or unknown values that a reader must hear of
+_LARGE = 0.05  # a share of clipped or unknown values that is stated in the note
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class DomainFit:
     """The share of values of each column that are missing, and that do not fit.
@@ -46,22 +48,9 @@ class DomainFit:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"fit of {', '.join(self.columns) or 'all columns'}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         kinds = {n: c for n, c in domain.columns.items() if _asked(c)}
         names = self.columns or tuple(kinds)
@@ -104,7 +93,7 @@ def domain_fit(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """How well a table fits its domain: shares of missing, clipped, unknown values.
+    """Return shares of missing, clipped, unknown values: how rows fit their domain.
 
     Parameters
     ----------

@@ -20,12 +20,14 @@ from discreto.session.parameters import MANY, whole
 from discreto.session.session import Ask
 from discreto.session.work_limits import check_answer
 from discreto.stats._base import gaps_note, plain_values, spread, whole_keys
+from discreto.stats._docstrings import documented_statistic
 from discreto.stats._intervals import reach
 
 DEFAULT_BINS = 20
 EachBins = int | tuple[float, ...] | None
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Histogram:
     """The counts of a column's categories or bins, or of several columns' crossing.
@@ -55,22 +57,9 @@ class Histogram:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"histogram of {' × '.join(self.columns)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         if not self.columns:
             raise ParameterError(
                 "a histogram needs a column, and got none. Write "
@@ -100,7 +89,7 @@ class Histogram:
         return cells, tuple(keys)
 
     def _bins_of(self, name: str) -> EachBins:
-        """The bins of one column; those that are not named have the usual number."""
+        """Return the bins of one column; unnamed columns have the usual number."""
         pairs: Any = self.bins if isinstance(self.bins, tuple) else ()
         if pairs and all(isinstance(pair, tuple) for pair in pairs):
             if not all(len(p) == 2 and isinstance(p[0], str) for p in pairs):
@@ -130,7 +119,7 @@ class Histogram:
 
 
 def bins_by_column(bins: Any, columns: tuple[str, ...]) -> Any:
-    """Bins as people write them, in the form that ``Histogram`` keeps.
+    """Return bins as users write them, in the form that ``Histogram`` keeps.
 
     >>> bins_by_column({"age": [18, 65]}, ("age", "sex"))
     (('age', (18, 65)),)
@@ -164,6 +153,7 @@ def _ranges(edges: Any, unit: str = "") -> list[str]:
     return [f"{show_date(a, unit)} to {show_date(b, unit)}" for a, b in pairwise(edges)]
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Top:
     """The most frequent categories of a column, with their counts.
@@ -197,22 +187,9 @@ class Top:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"top {self.count} of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         ask.domain.category(self.column)
         cells = Categories((self.column,), declared=True)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
@@ -227,6 +204,7 @@ class Top:
         return spread(self.label, values, lows, highs, shown, counts=True)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Mode:
     """The most frequent category (or whole number) of a column.
@@ -255,22 +233,9 @@ class Mode:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mode of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain[self.column]
         cells: Cells
         if isinstance(column, Number):
@@ -294,7 +259,7 @@ class Mode:
 
 
 def worst_gap(candidates: int, scale: float, level: float = 0.95) -> int:
-    """The smallest g such that a choice falls short by more than g with chance 5 %.
+    """Return the gap that a choice exceeds with a probability of 5 %.
 
     The worst case is that all candidates but one are short by just g + 1. Then
     permute-and-flip takes a short one with the probability computed here.
@@ -317,6 +282,7 @@ def worst_gap(candidates: int, scale: float, level: float = 0.95) -> int:
     return gap
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Bounds:
     """A range that holds nearly all values of a column, for when none is known.
@@ -324,11 +290,6 @@ class Bounds:
     The domain gives a crude outer range (say -1e12 to 1e12). Values are counted by
     sign and power of two; the range spans the cells whose count stands out of the
     noise, so a few rows in far cells stay outside.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
 
     Privacy
     -------
@@ -346,22 +307,9 @@ class Bounds:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"bounds of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         cells = Magnitudes(self.column)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from discreto.core.domain.dates import difference_unit
-from discreto.core.domain.domain import Number
+from discreto.core.domain.domain import Domain, Number
 from discreto.core.maps import Bernstein, Everyone, Ones, Values
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
@@ -34,24 +34,23 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
-from discreto.stats._error_propagation import STEP, row_count, smooth
-from discreto.stats._from_zero import counting_block, from_zero, sums_of
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._from_zero import counting_blocks, sums_of
 from discreto.stats._intervals import (
+    STEP,
     Floats,
     combined_reach,
     ratio_intervals,
     reach,
+    row_count,
+    smooth,
 )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Count:
     """How many rows there are, in all or in each group.
-
-    Parameters
-    ----------
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -69,22 +68,9 @@ class Count:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"count{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         if domain.neighbours == "replace" and not self.by:
             raise ParameterError(
@@ -101,25 +87,20 @@ class Count:
         return spread(self.label, counts, lows, highs, keys, note=note, counts=True)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Total:
     """The sum of a column; a missing value adds nothing.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         one sum for each group, of values clipped to their bounds. If values
-                 may be missing and a bound is 0, also the sum of what each value is
-                 short of the other bound: both together count the rows.
+                 may be missing, rows with a value are counted, too: at no cost if a
+                 bound is 0 (by the sum of what each value is short of the other
+                 bound), else for 1/20 of the cost.
     Bound        the larger bound in absolute value, which is one (2^30 grid steps; 2^31
-                 half steps where rows are counted, which is the same noise).
+                 half steps where rows are counted at no cost: the same noise).
 
     >>> from discreto import Domain, Number, plan
     >>> domain = Domain({"age": Number(0, 120, missing=False)})
@@ -133,27 +114,14 @@ class Total:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"sum of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column = domain.number(self.column)
-        if column.missing and from_zero(column):
+        if column.missing:
             return self._counted(ask, column)
-        fixed = domain.neighbours == "replace" and not (self.by or column.missing)
+        fixed = domain.neighbours == "replace" and not self.by
         origin: Literal["centre", "zero"] = "centre" if fixed else "zero"
         block = Block(Values((self.column,), origin=origin))
         answer = ask.measure(
@@ -164,40 +132,46 @@ class Total:
         known = start * (domain.rows or 0)
         totals = known + answer.tables[0][:, 0] * (half / STEP)
         far = combined_reach([half / STEP], answer.noises[0])
-        keys = group_keys(self.by, domain)
         ends = _possible(column, domain.rows if fixed else None)
-        lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
-        totals = np.clip(totals, *ends)
-        note = _nothing_note(lows, highs, column)
-        return spread(self.label, totals, lows, highs, keys, column.unit, note)
+        return self._release(totals, far, ends, domain)
 
     def _counted(self, ask: Ask, column: Number) -> Release:
-        """The sum of a column with gaps, and a remark on how many rows have a value."""
+        """Return the sum of a column with gaps, and say how many rows have a value."""
         inner, gaps = complete_in((self.column,), ask.domain)
         cells = grouped(self.by, inner, ask.domain)
-        block = counting_block(self.column, column)
-        answer = ask.measure(Sum(cells, (block,)), self.label)
-        noise, far_bound = answer.noises[0], grid(column, "zero")[1]
-        _, about = parted(answer.tables[0], noise, gaps=gaps)
+        blocks = counting_blocks(self.column, column)
+        answer = ask.measure(Sum(cells, blocks), self.label)
+        _, about = parted(answer.tables[-1], answer.noises[-1], gaps=gaps)
         parts, step = sums_of(answer, 0, column)
-        totals = parts[0::2] * far_bound
-        far = combined_reach([far_bound * step], noise)
+        far_bound = grid(column, "zero")[1]
+        far = combined_reach([far_bound * step], answer.noises[0])
         ends = _possible(column, None)
+        return self._release(parts[0::2] * far_bound, far, ends, ask.domain, about)
+
+    def _release(
+        self,
+        totals: Any,
+        far: float,
+        ends: tuple[float, float],
+        domain: Domain,
+        about: str = "",
+    ) -> Release:
+        column, keys = domain.number(self.column), group_keys(self.by, domain)
         lows, highs = np.clip(totals - far, *ends), np.clip(totals + far, *ends)
+        values = np.clip(totals, *ends)
         note = notes_of(about, _nothing_note(lows, highs, column))
-        keys, values = group_keys(self.by, ask.domain), np.clip(totals, *ends)
         return spread(self.label, values, lows, highs, keys, column.unit, note)
 
 
 def _nothing_note(lows: Floats, highs: Floats, column: Number) -> str:
-    """A remark, if values have one sign and every sum may be that of no row."""
+    """Return a remark if values have one sign and every sum may be that of no row."""
     if column.lower < 0 < column.upper:
         return ""
     return HOLDS_NOTHING if bool(np.all((lows <= 0) & (highs >= 0))) else ""
 
 
 def _possible(column: Number, rows: int | None) -> tuple[float, float]:
-    """Between which ends a sum lies, for so many rows or for any number of them."""
+    """Return the ends of possible sums, for so many rows or for any number of them."""
     if rows is not None:
         return rows * column.lower, rows * column.upper
     return (
@@ -206,16 +180,10 @@ def _possible(column: Number, rows: int | None) -> tuple[float, float]:
     )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Mean:
     """The mean of a column, over the rows in which it is present.
-
-    Parameters
-    ----------
-    column
-        The name of a Number column.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -235,22 +203,9 @@ class Mean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, label = ask.domain, self.label
         column = domain.number(self.column)
         values = Values((self.column,))
@@ -272,18 +227,15 @@ class Mean:
         return spread(label, values_, lows, highs, keys, column.unit, note)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Variance:
     """The variance (of all rows, divided by n) or standard deviation of a column.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     root
         ``True`` for the standard deviation.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -304,23 +256,10 @@ class Variance:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         kind = "std" if self.root else "variance"
         return f"{kind} of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain = ask.domain
         column = domain.number(self.column)
         inner, gaps = complete_in((self.column,), domain)

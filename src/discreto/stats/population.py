@@ -28,11 +28,18 @@ from discreto.stats._base import (
     spread,
     wide_note,
 )
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats, combined_reach, share_interval
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import (
+    STEP,
+    Floats,
+    combined_reach,
+    fewest_rows,
+    share_interval,
+)
 from discreto.stats.ratios import MADE, truths_of
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class LeveledMean:
     """The mean of a column, with an interval of a given level.
@@ -57,11 +64,9 @@ class LeveledMean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers."""
         level = read_level(self.level)
         column = ask.domain.number(self.column)
         inner, gaps = complete_in((self.column,), ask.domain)
@@ -77,10 +82,10 @@ class LeveledMean:
         return _at(made, level, population=self.population)
 
     def _one(self, table: Ints, noise: Noise, level: float) -> Floats:
-        """Mean and ends on [-1, 1] from three noisy sums."""
+        """Return mean and ends on [-1, 1] from three noisy sums."""
         b = table / STEP
         rows = float(b.sum())
-        if rows < 2 * math.sqrt(3 * noise.variance) / STEP or rows < 1:
+        if rows < max(fewest_rows(3, noise) / STEP, 1.0):
             return np.array([0.0, -1.0, 1.0])
         mean = float(np.clip((b[2] - b[0]) / rows, -1, 1))
         square = float(b[0] + b[2] - b[1]) / rows
@@ -91,6 +96,7 @@ class LeveledMean:
         return np.clip([mean, mean - far, mean + far], -1, 1)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class LeveledShare:
     """The share of rows for which a condition is true, with an interval of a level.
@@ -109,11 +115,9 @@ class LeveledShare:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"share of {self.condition}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers."""
         level = read_level(self.level)
         ask = truths_of(ask, self.condition)
         cells = Categories((*self.by, MADE))

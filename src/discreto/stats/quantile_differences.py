@@ -20,21 +20,18 @@ from discreto.stats._cumulative_counts import (
     possible_edges,
     surplus_powers,
 )
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import CLEAR, Z, two_sided, with_p_value
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import CLEAR, Floats, Z, two_sided, with_p_value
 from discreto.stats.comparisons import two_groups
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class QuantileDifference:
     """How much larger a quantile is in the second of two groups, and a p-value.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
-    group
-        The name of a Category column with two categories.
     probability
         Between 0 and 1; 1/2 is the median.
 
@@ -58,24 +55,11 @@ class QuantileDifference:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         half = self.probability == Fraction(1, 2)
         kind = "median" if half else f"{float(self.probability):g}-quantile"
         return f"difference of the {kind} of {self.column} by {self.group}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         if not 0 < self.probability < 1:
             raise ParameterError(f"{self.label!r} needs a probability from 0 to 1.")
         domain, chance = ask.domain, float(self.probability)
@@ -106,7 +90,7 @@ class QuantileDifference:
 
 
 def _possible(chance: float, ranks: Floats, noise: Noise) -> Ints:
-    """The place of a quantile, and those where the population's may be."""
+    """Return the place of a quantile, and those where the population's may be."""
     last = ranks.size - 1
     squares, _ = surplus_powers(last, chance)
     sampling = math.sqrt(max(float(ranks[-1]), 1.0) * chance * (1 - chance))

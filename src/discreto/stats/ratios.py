@@ -17,7 +17,7 @@ from discreto.core.expressions import (
     WithColumns,
 )
 from discreto.core.gate import Noise
-from discreto.core.maps import Categories, Ones, Values, present_in
+from discreto.core.maps import Categories, Ones, Values
 from discreto.core.maps.features import grid
 from discreto.core.query import Block, Sum
 from discreto.errors import DomainError
@@ -32,15 +32,21 @@ from discreto.stats._base import (
     spread,
     used_note,
 )
-from discreto.stats._error_propagation import STEP, ends_of
-from discreto.stats._from_zero import counting_block, from_zero, noisier, sums_of
-from discreto.stats._intervals import Floats, ratio_intervals
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._from_zero import (
+    COUNT_SHARE,
+    counting_block,
+    from_zero,
+    noisier,
+    sums_of,
+)
+from discreto.stats._intervals import STEP, Floats, ends_of, ratio_intervals
 
 MADE = "(asked)"  # the name of a column that lives inside of one question
 
 
 def truths_of(ask: Ask, condition: Expression) -> Ask:
-    """A session about a view in which a condition is the column ``MADE``."""
+    """Return a session about a view in which a condition is the column ``MADE``."""
     ask = ask.seen(WithColumns((Named(MADE, condition),)))
     column = ask.domain[MADE]
     if getattr(column, "categories", None) != (False, True):
@@ -48,16 +54,10 @@ def truths_of(ask: Ask, condition: Expression) -> Ask:
     return ask
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Proportion:
     """The share of rows for which a condition is true, of those where it is known.
-
-    Parameters
-    ----------
-    condition
-        An expression that is true or false in every row.
-    by
-        Names of Category columns; without them all rows are one group.
 
     Privacy
     -------
@@ -77,22 +77,9 @@ class Proportion:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"share of {self.condition}{by_text(self.by)}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         ask = truths_of(ask, self.condition)
         cells = grouped(self.by, Categories((MADE,)), ask.domain)
         answer = ask.measure(Sum(cells, (Block(Ones()),)), self.label)
@@ -104,6 +91,7 @@ class Proportion:
         return spread(self.label, values, lows, highs, keys, note=note)
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class RatioOfSums:
     """The sum of one column divided by the sum of another.
@@ -117,9 +105,10 @@ class RatioOfSums:
     Privacy
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
-    Asks         two sums, of values clipped to their bounds. If values may be missing
-                 and a bound is 0, also the sum of what each value is short of the other
-                 bound: both together count the rows.
+    Asks         two sums, of values clipped to their bounds. If values may be missing,
+                 rows with values are counted, too: at no cost if a bound is 0 (by the
+                 sum of what each value is short of the other bound), else for 1/20 of
+                 the cost.
     Bound        2: each is at most its larger bound, which is one (2^30 grid steps).
 
     >>> from discreto import Domain, Number, plan
@@ -135,22 +124,9 @@ class RatioOfSums:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"ratio of {self.numerator} to {self.denominator}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         domain, names = ask.domain, (self.numerator, self.denominator)
         above, below = domain.number(names[0]), domain.number(names[1])
         if below.lower < 0:
@@ -174,14 +150,21 @@ class RatioOfSums:
     def _sums(
         self, ask: Ask, above: Number, below: Number
     ) -> tuple[Floats, Noise, float, str]:
-        """The two sums, their noise and its step, and how many rows have values."""
+        """Return the two sums, their noise and its step, and a remark on gaps."""
         names, columns = (self.numerator, self.denominator), (above, below)
         cells, gaps = complete_in(names, ask.domain)
         if not gaps or not any(map(from_zero, columns)):
-            block = Block(Values(names, origin="zero"))
-            query = Sum(present_in(names, ask.domain), (block,))
-            answer = ask.measure(query, self.label)
-            return answer.tables[0][0] / STEP, answer.noises[0], 1 / STEP, ""
+            share = 1 - COUNT_SHARE if gaps else Fraction(1)
+            blocks: tuple[Block, ...] = (
+                Block(Values(names, origin="zero"), share=share),
+            )
+            if gaps:
+                blocks += (Block(Ones(), share=COUNT_SHARE),)
+            answer = ask.measure(Sum(cells, blocks), self.label)
+            about = ""
+            if gaps:
+                _, about = parted(answer.tables[1], answer.noises[1], gaps=True)
+            return answer.tables[0][0] / STEP, answer.noises[0], 1 / STEP, about
         # Half of the cost for each sum is the same noise as the whole for both.
         half = Fraction(1, 2)
         pairs = zip(names, columns, strict=True)
@@ -195,14 +178,13 @@ class RatioOfSums:
         return sums, *noisier(*noises), about
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class WeightedMean:
     """The mean of a column in which every row counts by its weight.
 
     Parameters
     ----------
-    column
-        The name of a Number column.
     weights
         The name of a Number column that is never negative.
 
@@ -225,22 +207,9 @@ class WeightedMean:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"mean of {self.column}, weighted by {self.weights}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         column = ask.domain.number(self.column)
         # Around the middle of the range the products are as small as can be.
         centred = Arithmetic("-", Col(self.column), Const(column.centre))

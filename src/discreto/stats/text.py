@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -41,7 +42,92 @@ from discreto.stats.views import Viewed
 from discreto.table.expression_text import hint_for, parse, with_backticks
 
 Make = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]], Statistic]
-_OF_CONDITIONS = ("proportion", "proportion_difference")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A statistic as text can ask for it.
+
+    Parameters
+    ----------
+    least, most
+        How many columns it takes, the condition among them.
+    make
+        Makes it from columns, options (numbers and lists of numbers) and groups.
+    by
+        Whether it has groups.
+    options
+        What its numbers are: ``""`` (it takes none), ``"bins"``, ``"probability"`` or
+        ``"number"``.
+    condition
+        Whether its first column is a condition.
+    interval
+        Whether its answers have a ``low`` and a ``high`` end.
+    """
+
+    least: int
+    most: int
+    make: Make
+    by: bool = False
+    options: str = ""
+    condition: bool = False
+    interval: bool = True
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of statistic that a name, or a sentence, asks for.
+
+    Parameters
+    ----------
+    name
+        The name of a statistic, or a sentence that begins with one.
+
+    Raises
+    ------
+    ParameterError
+        There is no such statistic; the message names the nearest one.
+    """
+    name = name.partition("(")[0].strip()
+    if name not in KINDS:
+        raise ParameterError(f"there is no statistic {name!r}. {_near(name)}")
+    return KINDS[name]
+
+
+def statistic_of(
+    name: str,
+    columns: Sequence[Any],
+    options: Sequence[Any] = (),
+    by: Sequence[str] = (),
+) -> Statistic:
+    """Return the statistic of that name.
+
+    Parameters
+    ----------
+    name
+        The name of a statistic, as in sentences.
+    columns
+        Its columns; a condition is an expression.
+    options
+        Numbers, and lists of numbers.
+    by
+        The columns of its groups.
+
+    Raises
+    ------
+    ParameterError
+        The statistic takes no groups, or no such options.
+
+    Examples
+    --------
+    >>> statistic_of("mean", ["age"], by=["sex"])
+    Mean(column='age', by=('sex',))
+    """
+    kind = kind_of(name)
+    if by and not kind.by:
+        raise ParameterError(f"{name} has no groups yet: leave out 'by'.")
+    if options and not kind.options:
+        raise ParameterError(f"{name} takes columns only.")
+    return kind.make(tuple(columns), tuple(options), tuple(by))
 
 
 def sentence(text: str) -> Statistic:
@@ -73,26 +159,23 @@ def sentence(text: str) -> Statistic:
     """
     asked, condition, groups = _clauses(text)
     name, args = _call(asked)
-    known = KINDS.get(name)
-    if known is None:
-        raise ParameterError(f"there is no statistic {name!r}. {_near(name)}")
+    kind = kind_of(name)
     steps: list[Step] = []
     if condition:
         steps.append(Where(parse(condition)))
     made: dict[str, Expression] = {}
-    whole = name in _OF_CONDITIONS  # its first argument is no column
-    conditions = [parse(arg) for arg in args[:1] if whole]
-    args = args[1:] if whole else args
+    conditions = [parse(arg) for arg in args[:1] if kind.condition]
+    args = args[1:] if kind.condition else args
     columns = tuple(_column(arg, made) for arg in args if not _is_option(arg))
     options = tuple(ast.literal_eval(arg) for arg in args if _is_option(arg))
     by = tuple(_column(group, made) for group in _split(groups))
     if made:
         steps.append(WithColumns(tuple(Named(n, e) for n, e in made.items())))
-    least, most, make = known
-    if not least <= len(columns) <= most or len(conditions) != whole:
-        raise ParameterError(_takes(name, least, most, asked))
+    about = (*conditions, *columns)
+    if not kind.least <= len(about) <= kind.most or len(conditions) != kind.condition:
+        raise ParameterError(_takes(name, kind, asked))
     try:
-        statistic = make((*conditions, *columns), options, by)
+        statistic = statistic_of(name, about, options, by)
     except DiscretoError:
         raise
     except (TypeError, ValueError, ArithmeticError):  # too many, too large, a list
@@ -100,10 +183,11 @@ def sentence(text: str) -> Statistic:
     return Viewed(statistic, tuple(steps)) if steps else statistic
 
 
-def _takes(name: str, least: int, most: int, asked: str) -> str:
+def _takes(name: str, kind: Kind, asked: str) -> str:
     """Return how many columns a statistic takes."""
-    if name in _OF_CONDITIONS:
-        example = "age > 30" + ", sex" * least
+    least, most = kind.least, kind.most
+    if kind.condition:
+        example = "age > 30" + ", sex" * (least - 1)
         return f"{name} takes a condition first: {name}({example}). Got {asked!r}."
     some = f"{least}" if least == most else f"{least} to {most}"
     example = ", ".join(("age", "income")[:least])
@@ -112,7 +196,7 @@ def _takes(name: str, least: int, most: int, asked: str) -> str:
 
 
 def _near(name: str) -> str:
-    """The statistic that was probably meant, or all of them."""
+    """Return a hint: the statistic that was probably meant, or all of them."""
     found = _OTHER_WORDS.get(name) or next(
         iter(difflib.get_close_matches(name, KINDS, n=1)), None
     )
@@ -133,7 +217,7 @@ _OTHER_WORDS = {
 
 
 def _clauses(text: str) -> tuple[str, str, str]:
-    """What is asked, the condition and the groups; words in quotes are left alone."""
+    """Return the call, the condition and the groups of a sentence, as texts."""
     if not isinstance(text, str) or len(text) > 10_000:
         raise ParameterError("a question is a text of at most 10000 letters.")
     text = with_backticks(text)
@@ -174,7 +258,7 @@ def _call(text: str) -> tuple[str, list[str]]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that are in no bracket and no quotes."""
+    """Return the parts between commas that stand outside brackets and quotes."""
     if not text.strip():
         return []
     try:
@@ -187,7 +271,7 @@ def _split(text: str) -> list[str]:
 
 
 def _is_option(text: str) -> bool:
-    """Whether this is a number, or a list of numbers."""
+    """Return True if this is a number, or a list of numbers."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -197,7 +281,7 @@ def _is_option(text: str) -> bool:
 
 
 def _column(text: str, made: dict[str, Expression]) -> str:
-    """The name of a column, or of one that is made for this question."""
+    """Return the name of a column, or of one that is made for this question."""
     expression = parse(text)
     if isinstance(expression, Col):
         return expression.name
@@ -207,11 +291,6 @@ def _column(text: str, made: dict[str, Expression]) -> str:
         name = group if made.get(group, expression) == expression else name
     made[name] = expression
     return name
-
-
-def _alone(name: str, by: tuple[str, ...]) -> None:
-    if by:
-        raise ParameterError(f"{name} has no groups yet: leave out 'by'.")
 
 
 def _quantiles(
@@ -228,39 +307,11 @@ def _quantiles(
 def _quantile_difference(
     columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
 ) -> Statistic:
-    _alone("quantile_difference", by)
     several = [read_probability(p) for p in _flat(options)] or [Fraction(1, 2)]
     if len(several) > 1 or not 0 < several[0] < 1:
         raise ParameterError("quantile_difference takes one probability.")
     column, group = columns
     return QuantileDifference(column, group, several[0])
-
-
-def _median(columns: tuple[str, ...], by: tuple[str, ...]) -> Statistic:
-    if by:
-        return Quantiles(columns[0], (Fraction(1, 2),), by)
-    return Quantile(columns[0])
-
-
-def _top(
-    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
-) -> Statistic:
-    _alone("top", by)
-    return Top(columns[0], *options)
-
-
-def _unknown_keys(
-    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
-) -> Statistic:
-    _alone("unknown_keys", by)
-    return UnknownKeys(columns[0], *options)
-
-
-def _distribution(
-    columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
-) -> Statistic:
-    _alone("distribution", by)
-    return Distribution(columns[0], tuple(map(float, _flat(options))))
 
 
 def _flat(options: tuple[Any, ...]) -> list[Any]:
@@ -279,80 +330,50 @@ def _histogram(
     return Histogram((*columns, *by), tuple(bins) if isinstance(bins, list) else bins)
 
 
-def _plain(name: str, make: Callable[[tuple[Any, ...]], Statistic]) -> Make:
-    def made(
-        columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
-    ) -> Statistic:
-        _alone(name, by)
-        if options:
-            raise ParameterError(f"{name} takes columns only.")
-        return make(columns)
-
-    return made
+def _pair(make: Callable[..., Statistic], *, condition: bool = False) -> Kind:
+    """Return the kind of a statistic of two columns without options or groups."""
+    return Kind(2, 2, lambda c, o, by: make(*c), condition=condition)
 
 
-def _by_group(
-    make: Callable[[tuple[Any, ...], tuple[str, ...]], Statistic],
-) -> Make:
-    def made(
-        columns: tuple[Any, ...], options: tuple[Any, ...], by: tuple[str, ...]
-    ) -> Statistic:
-        if options:
-            raise ParameterError("this statistic takes columns only.")
-        return make(columns, by)
-
-    return made
-
-
-# What can be asked, with how many columns.
-KINDS: dict[str, tuple[int, int, Make]] = {
-    "count": (0, 0, _by_group(lambda columns, by: Count(by))),
-    "sum": (1, 1, _by_group(lambda columns, by: Total(columns[0], by))),
-    "mean": (1, 1, _by_group(lambda columns, by: Mean(columns[0], by))),
-    "variance": (1, 1, _by_group(lambda c, by: Variance(c[0], by=by))),
-    "std": (1, 1, _by_group(lambda c, by: Variance(c[0], root=True, by=by))),
-    "median": (1, 1, _by_group(_median)),
-    "proportion": (0, 0, _by_group(lambda c, by: Proportion(c[0], by))),
-    "ratio": (2, 2, _plain("ratio", lambda c: RatioOfSums(c[0], c[1]))),
-    "weighted_mean": (
-        2,
-        2,
-        _plain("weighted_mean", lambda c: WeightedMean(c[0], c[1])),
+# What can be asked. ``c`` are the columns, ``o`` the options, ``by`` the groups.
+_HALF = (Fraction(1, 2),)
+KINDS: dict[str, Kind] = {
+    "count": Kind(0, 0, lambda c, o, by: Count(by), by=True),
+    "sum": Kind(1, 1, lambda c, o, by: Total(c[0], by), by=True),
+    "mean": Kind(1, 1, lambda c, o, by: Mean(c[0], by), by=True),
+    "variance": Kind(1, 1, lambda c, o, by: Variance(c[0], by=by), by=True),
+    "std": Kind(1, 1, lambda c, o, by: Variance(c[0], root=True, by=by), by=True),
+    "median": Kind(1, 1, lambda c, o, by: _quantiles(c, _HALF, by), by=True),
+    "proportion": Kind(
+        1, 1, lambda c, o, by: Proportion(c[0], by), by=True, condition=True
     ),
-    "mean_difference": (
-        2,
-        2,
-        _plain("mean_difference", lambda c: MeanDifference(c[0], c[1])),
-    ),
-    "proportion_difference": (
+    "ratio": _pair(RatioOfSums),
+    "weighted_mean": _pair(WeightedMean),
+    "mean_difference": _pair(MeanDifference),
+    "proportion_difference": _pair(ProportionDifference, condition=True),
+    "quantile_difference": Kind(2, 2, _quantile_difference, options="probability"),
+    "correlation_test": _pair(CorrelationTest),
+    "independence": Kind(2, 2, lambda c, o, by: Independence(*c), interval=False),
+    "trend": _pair(Trend),
+    "distribution": Kind(
         1,
         1,
-        _plain("proportion_difference", lambda c: ProportionDifference(c[0], c[1])),
+        lambda c, o, by: Distribution(c[0], tuple(map(float, _flat(o)))),
+        options="bins",
     ),
-    "quantile_difference": (2, 2, _quantile_difference),
-    "correlation_test": (
-        2,
-        2,
-        _plain("correlation_test", lambda c: CorrelationTest(c[0], c[1])),
+    "gini": Kind(1, 1, lambda c, o, by: Inequality(c[0])),
+    "lorenz": Kind(1, 1, lambda c, o, by: Inequality(c[0], curve=True)),
+    "top": Kind(1, 1, lambda c, o, by: Top(c[0], *o), options="number"),
+    "unknown_keys": Kind(
+        1, 1, lambda c, o, by: UnknownKeys(c[0], *o), options="number"
     ),
-    "independence": (2, 2, _plain("independence", lambda c: Independence(c[0], c[1]))),
-    "trend": (2, 2, _plain("trend", lambda c: Trend(c[0], c[1]))),
-    "distribution": (1, 1, _distribution),
-    "gini": (1, 1, _plain("gini", lambda c: Inequality(c[0]))),
-    "lorenz": (1, 1, _plain("lorenz", lambda c: Inequality(c[0], curve=True))),
-    "top": (1, 1, _top),
-    "unknown_keys": (1, 1, _unknown_keys),
-    "quantile": (1, 1, _quantiles),
-    "min": (1, 1, _plain("min", lambda c: Extremum(c[0], "low"))),
-    "max": (1, 1, _plain("max", lambda c: Extremum(c[0], "high"))),
-    "bounds": (1, 1, _plain("bounds", lambda c: Bounds(c[0]))),
-    "mode": (1, 1, _plain("mode", lambda c: Mode(c[0]))),
-    "histogram": (1, 4, _histogram),
-    "crosstab": (2, 5, _plain("crosstab", lambda c: Crosstab(c))),
-    "covariance": (2, 50, _plain("covariance", lambda c: Covariance(c))),
-    "correlation": (
-        2,
-        50,
-        _plain("correlation", lambda c: Covariance(c, correlation=True)),
-    ),
+    "quantile": Kind(1, 1, _quantiles, by=True, options="probability"),
+    "min": Kind(1, 1, lambda c, o, by: Extremum(c[0], "low")),
+    "max": Kind(1, 1, lambda c, o, by: Extremum(c[0], "high")),
+    "bounds": Kind(1, 1, lambda c, o, by: Bounds(c[0]), interval=False),
+    "mode": Kind(1, 1, lambda c, o, by: Mode(c[0]), interval=False),
+    "histogram": Kind(1, 50, _histogram, by=True, options="bins"),
+    "crosstab": Kind(2, 5, lambda c, o, by: Crosstab(c)),
+    "covariance": Kind(2, 50, lambda c, o, by: Covariance(c)),
+    "correlation": Kind(2, 50, lambda c, o, by: Covariance(c, correlation=True)),
 }

@@ -15,11 +15,12 @@ from discreto.release.release import Release
 from discreto.session.rng import generator
 from discreto.session.session import Ask
 from discreto.stats._base import complete_in, parted
-from discreto.stats._error_propagation import STEP
-from discreto.stats._intervals import Floats
-from discreto.stats._p_values import (
+from discreto.stats._docstrings import documented_statistic
+from discreto.stats._intervals import (
     CLEAR,
-    DRAWS,
+    STEP,
+    TABLES,
+    Floats,
     Z,
     possible_noise,
     two_sided,
@@ -27,6 +28,7 @@ from discreto.stats._p_values import (
 )
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class Trend:
     """The straight line of one column on another: slope, intercept, p-value.
@@ -55,22 +57,9 @@ class Trend:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"trend of {self.column} on {self.on}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         x, y = ask.domain.number(self.on), ask.domain.number(self.column)
         names = (self.on, self.column)
         block = Block(Bernstein(names, 2))
@@ -100,10 +89,10 @@ _MOMENTS = np.array(
 
 
 def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
-    """Slope and intercept, and the ends of their intervals."""
+    """Return slope and intercept, and the ends of their intervals."""
 
     def fit(several: Floats) -> tuple[Floats, Floats]:
-        """The line, and the variances that sampling gives its two numbers."""
+        """Return the line, and the variances that sampling gives its two numbers."""
         rows, a, b, aa, bb, ab = np.moveaxis(several @ _MOMENTS.T, -1, 0)
         rows = np.maximum(rows, 1.0)
         a, b = a / rows, b / rows
@@ -120,13 +109,14 @@ def _line(sums: Floats, noise: Noise, x: Number, y: Number) -> Floats:
     if sums.sum() < CLEAR * math.sqrt(9 * noise.variance) / STEP:
         return np.stack([middle, middle - 1e6, middle + 1e6])
     # The true sums are the noisy ones less noise of a known distribution.
-    coins = generator(0)  # public: the same answer gives the same interval
-    lines, sampling = fit(sums - possible_noise(noise, (DRAWS, 9), coins) / STEP)
-    lines = lines + np.sqrt(sampling) * coins.normal(size=lines.shape)
+    rng = generator(0)  # public: the same answer gives the same interval
+    lines, sampling = fit(sums - possible_noise(noise, (TABLES, 9), rng) / STEP)
+    lines = lines + np.sqrt(sampling) * rng.normal(size=lines.shape)
     low, high = np.quantile(lines, [0.0225, 0.9775], axis=0)
     return np.stack([middle, np.minimum(low, middle), np.maximum(high, middle)])
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class CorrelationTest:
     """The correlation of two columns in the population, and a p-value.
@@ -157,22 +147,9 @@ class CorrelationTest:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"test of the correlation of {self.first} and {self.second}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         names = (self.first, self.second)
         for name in names:
             ask.domain.number(name)
@@ -185,7 +162,7 @@ class CorrelationTest:
 
 
 def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
-    """The correlation, the ends of its interval, and the p-value of none at all.
+    """Return the correlation, the ends of its interval, and the p-value of 0.
 
     On the scale of Fisher's z the sampling of rows has variance 1 / (rows - 3).
     """
@@ -204,11 +181,11 @@ def _correlation_ends(sums: Floats, noise: Noise) -> tuple[Floats, float]:
         return np.arctanh(found), 1 / np.sqrt(rows - 3)
 
     middle, _ = fisher(sums)
-    coins = generator(0)  # public: the same answer gives the same interval
-    drawn, sampling = fisher(sums - possible_noise(noise, (DRAWS, 9), coins) / STEP)
-    drawn = drawn + sampling * coins.normal(size=DRAWS)
+    rng = generator(0)  # public: the same answer gives the same interval
+    drawn, sampling = fisher(sums - possible_noise(noise, (TABLES, 9), rng) / STEP)
+    drawn = drawn + sampling * rng.normal(size=TABLES)
     low, high = np.quantile(drawn, [0.019, 0.981])
-    # Without any relation z has half of its chance on either side of 0.
+    # Without any relation z is on either side of 0 with equal probability.
     error = (high - low) / (2 * Z)
     ends = [middle, min(low, middle), max(high, middle)]
     return np.tanh(np.array(ends, dtype=float)), two_sided(float(middle) / error)

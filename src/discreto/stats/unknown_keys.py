@@ -1,4 +1,4 @@
-"""The frequent values of a column whose values nobody has listed."""
+"""The frequent values of a column without a declared list of values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from discreto.release.release import LEVEL, Release
 from discreto.session.parameters import MANY, whole
 from discreto.session.session import Ask
 from discreto.stats._base import run
+from discreto.stats._docstrings import documented, documented_statistic
 from discreto.stats._intervals import Floats
 from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented_statistic
 @dataclass(frozen=True)
 class UnknownKeys:
     """The values of a column of open texts that many rows have, with their counts.
@@ -32,7 +34,7 @@ class UnknownKeys:
     -------
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         the noisy counts of the values that occur, if they are large enough.
-    Bound        1: a row has one value. One row alone is shown with a chance of delta.
+    Bound        1: a row has one value. One row alone is shown with probability delta.
     Composition  one (epsilon, delta) block.
 
     >>> from discreto import Domain, OpenText, plan
@@ -52,22 +54,9 @@ class UnknownKeys:
 
     @property
     def label(self) -> str:
-        """What is asked, as a ledger and a release name it."""
         return f"{f'top {self.most} ' if self.most else ''}keys of {self.column}"
 
     def learn(self, ask: Ask) -> Release:
-        """Ask, and make a release of the answers.
-
-        Parameters
-        ----------
-        ask
-            The session that puts the questions.
-
-        Returns
-        -------
-        Release
-            The answer with its error bar.
-        """
         Keys(self.column).check(ask.domain)
         found = ask.discover(Keys(self.column), self.label)
         keys, counts = found.keys, found.counts
@@ -82,10 +71,10 @@ class UnknownKeys:
 
 
 def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:
-    """The counts that may be behind a noisy count, given that it was shown.
+    """Return the counts that may be behind a noisy count, given that it was shown.
 
-    A count is left out if so much, or so little, is shown for it with a chance of less
-    than 2.5 %, of what it is shown at all.
+    A count is left out if so much, or so little, is shown for it with a probability
+    below 2.5 %, given that it is shown at all.
     """
     reach, scale = noise.reach, float(noise.scale)
     sizes = np.arange(-reach, reach + 1)
@@ -107,6 +96,7 @@ def _interval(shown: int, noise: KeysNoise) -> tuple[int, int]:
     return int(min(fits[0], shown)), int(max(fits[-1], shown))
 
 
+@documented(UnknownKeys)
 @checked
 def unknown_keys(
     table: Table,
@@ -117,33 +107,22 @@ def unknown_keys(
     delta: Amount,
     key: str | None = None,
 ) -> Release:
-    """The frequent values of a column whose values nobody has listed, with counts.
+    """Return frequent values of a column without a list of values, with counts.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         An ``OpenText`` column of the domain.
     most : int
         Show at most so many; 0 shows all that are frequent enough.
-    epsilon : int, float, str or Fraction
-        What the answer costs: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are the same.
     delta : int, float, str or Fraction
-        The chance with which a value that one row alone has may be shown. It must be
+        The probability with which a value of one row alone may be shown. It must be
         above 0 and is charged together with ``epsilon``, as one block.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The counts, the largest first; ``keys`` are the values.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`UnknownKeys`.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""A statistic of a view: derived columns and filters inside of one request."""
+"""A statistic of a view: derived columns and filters inside of one request.
+
+Short, because it wraps any other statistic and does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from discreto.core.expressions import Step, Where
 from discreto.release.release import Release
 from discreto.session.plan import Statistic
 from discreto.session.session import Ask
+from discreto.stats._docstrings import documented_statistic
 
 
+@documented_statistic
 @dataclass(frozen=True, slots=True)
 class Viewed:
     """A statistic of a view of the table, for ``table.answers`` and plans.

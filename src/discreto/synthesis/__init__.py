@@ -1,4 +1,4 @@
-"""Synthetic tables: made-up rows with the marginals of private ones.
+"""Synthetic tables: rows with the marginals of private ones.
 
 :class:`Synthesizer` releases noisy counts of columns and of pairs of columns, fits a
 model to them and draws rows. :func:`quality` says what to expect of the rows, and what

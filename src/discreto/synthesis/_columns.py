@@ -45,7 +45,7 @@ class Coding:
 
     @property
     def cells(self) -> int:
-        """How many cells there are, without the one for missing values."""
+        """The number of cells, without the one for missing values."""
         if isinstance(self.column, Category):
             return len(self.column.categories)
         return len(self.edges) + 1
@@ -71,7 +71,7 @@ class Coding:
         return Named(self.name, Cut(inside, edges, labels))
 
     def draw(self, codes: Ints, rng: Generator) -> NDArray[Any]:
-        """A value of each fine cell; beyond the last cell it is missing.
+        """Return a value of each fine cell; beyond the last cell it is missing.
 
         Of a Category its code, or -1.
         """
@@ -80,7 +80,7 @@ class Coding:
         return self.values(codes, rng.random(codes.size))
 
     def values(self, codes: Ints, spot: Floats) -> Floats:
-        """Numbers at a place from 0 to 1 of each one's fine cell."""
+        """Return numbers at a place from 0 to 1 of each one's fine cell."""
         column = self.column
         if isinstance(column, Category):
             raise TypeError("a Category has no numbers.")
@@ -100,7 +100,7 @@ class Coding:
 
 
 def _short(values: Floats, widths: Floats) -> Floats:
-    """Numbers with the digits that a cell of their width deserves, rounded down.
+    """Return numbers with the digits that a cell of their width deserves, rounded down.
 
     A place in a cell is random: digits below a hundredth of its width say nothing.
     """
@@ -117,7 +117,7 @@ def _short(values: Floats, widths: Floats) -> Floats:
 
 
 def codings(domain: Domain, names: Sequence[str], bins: Any) -> list[Coding]:
-    """The fine cells of some columns, by declared bins or by default ones."""
+    """Return the fine cells of some columns, by declared bins or by default ones."""
     given = {} if bins is None else bins
     if not isinstance(given, Mapping):
         raise ParameterError("bins is a dict: {'age': 20, 'income': [0, 1e3, 1e4]}.")
@@ -191,7 +191,7 @@ def _tidy(edges: Floats, column: Number) -> tuple[float, ...]:
 
 
 def view(codings: Sequence[Coding], groups: Sequence[Sequence[int]]) -> Any:
-    """The step to a table of groups, or None where all columns stay."""
+    """Return the step to a table of groups, or None where all columns stay."""
     named = [c.grouped(g) for c, g in zip(codings, groups, strict=True)]
     found = tuple(one for one in named if one is not None)
     return WithColumns(found) if found else None
@@ -203,7 +203,7 @@ def fine(coding: Coding) -> list[int]:
 
 
 def group(coding: Coding, counts: Floats, spread: float) -> list[int]:
-    """The group of each cell: such that most groups stand out from the noise."""
+    """Return the group of each cell: such that most groups stand out from the noise."""
     full = np.maximum(counts[: coding.cells], 0.0)
     if isinstance(coding.column, Category):
         return _group_values(full, spread)
@@ -247,7 +247,7 @@ def _group_numbers(counts: Floats, spread: float) -> list[int]:
 
 
 def has_gaps(coding: Coding, counts: Floats, spread: float) -> bool:
-    """Whether missing values stand out from the noise."""
+    """Return True if missing values stand out from the noise."""
     return bool(coding.column.missing and counts[-1] > _ABSENT * spread)
 
 
@@ -262,7 +262,7 @@ def within(counts: Floats, groups: Sequence[int]) -> list[Floats]:
 
 
 def nearest_law(counts: Floats) -> Floats:
-    """The probabilities nearest to some counts of the same total."""
+    """Return the probabilities nearest to some counts of the same total."""
     total = float(counts.sum())
     if total <= 0:
         return np.full(len(counts), 1 / len(counts))

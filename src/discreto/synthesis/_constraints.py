@@ -1,4 +1,4 @@
-"""What drawn rows must keep to: public conditions, and columns that follow from others.
+"""Constraints on drawn rows: public conditions, and columns made of others.
 
 Conditions are met by drawing again, so rows come from the model given the conditions.
 """
@@ -29,7 +29,7 @@ class Rules:
 
     @classmethod
     def read(cls, owner: Any, domain: Domain) -> Rules:
-        """The rules of a synthesizer, or a refusal."""
+        """Return the rules of a synthesizer, or a refusal."""
         texts = () if owner.constraints is None else owner.constraints
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list | tuple):

@@ -54,7 +54,7 @@ def _pick(law: Floats, line: Ints, spot: Floats) -> Ints:
 def draw_cells(
     groups: Ints, members: Sequence[Ints], laws: Sequence[Floats], spot: Floats
 ) -> Ints:
-    """A fine cell of each row's group."""
+    """Return a fine cell of each row's group."""
     out = np.zeros(groups.size, dtype=np.int64)
     for number, (cells, law) in enumerate(zip(members, laws, strict=True)):
         rows = np.flatnonzero(groups == number)

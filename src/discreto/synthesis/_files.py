@@ -1,4 +1,4 @@
-"""Whether what a file says of a synthesizer is enough to draw rows from."""
+"""Checks of a synthesizer's file: its parts must be enough to draw rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreto.models.interop.state_parts import FormPart, NumberPart, Part, Sizes
+from discreto.models.interop.state import FormPart, NumberPart, Part, Sizes
 from discreto.synthesis import _target_model as _labels
 from discreto.synthesis._columns import Coding
 from discreto.synthesis._constraints import Rules
@@ -54,7 +54,7 @@ def _may_be_set(value: Any, sizes: Sizes, values: bool) -> bool:
     return True  # its form depends on the target: see _labels_fit
 
 
-# Nobody predicts by a synthesizer, so all of its numbers are always checked.
+# A synthesizer makes no predictions, so all of its numbers are always checked.
 DRAWN_STATE: dict[str, Part] = {
     "rows_": NumberPart(1.0, float(MOST_ROWS)),
     "counts_": _are_arrays("f"),
@@ -70,7 +70,7 @@ DRAWN_STATE: dict[str, Part] = {
 
 
 def has_whole_state(model: Any) -> bool:
-    """Whether rows can be drawn from the attributes of a synthesizer."""
+    """Return True if rows can be drawn from the attributes of a synthesizer."""
     Rules.read(model, model.space_.domain)
     return _columns_fit(model) and _factors_fit(model) and _labels_fit(model)
 

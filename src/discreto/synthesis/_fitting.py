@@ -59,12 +59,12 @@ class Model:
         return self.tree.beliefs(logs)
 
     def marginal(self, places: Places) -> Floats:
-        """The probabilities of a set of columns that lies in a clique."""
+        """Return the probabilities of a set of columns that lies in a clique."""
         home = self.tree.home(places)
         return self.tree.summed(self.beliefs[home], home, places)
 
     def pairs(self) -> dict[Places, Floats]:
-        """The probabilities of every pair of columns."""
+        """Return the probabilities of every pair of columns."""
         return self.tree.pairs(self.beliefs)
 
     def fit(self, measured: Sequence[NoisyMarginal], rows: float, steps: int) -> None:
@@ -90,7 +90,7 @@ Goals = dict[Places, tuple[Floats, Floats]]  # weight and mean of what was measu
 
 
 def _goals(measured: Sequence[NoisyMarginal]) -> Goals:
-    """One goal for each set: what several measurements say together."""
+    """Return one goal for each set: what several measurements say together."""
     out: Goals = {}
     for one in measured:
         variance = np.maximum(one.variance, _WHOLE)
@@ -143,5 +143,5 @@ def _loss(moments: Mapping[Places, Floats], goals: Goals, rows: float) -> float:
 
 
 def all_pairs(count: int) -> list[Places]:
-    """Every pair of ``count`` columns."""
+    """Return every pair of ``count`` columns."""
     return list(combinations(range(count), 2))

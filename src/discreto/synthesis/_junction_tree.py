@@ -39,16 +39,16 @@ class JunctionTree:
         ]
 
     def lengths(self, places: Places) -> tuple[int, ...]:
-        """The shape of a table over these columns."""
+        """Return the shape of a table over these columns."""
         return tuple(self.sizes[i] for i in places)
 
     @property
     def cells(self) -> int:
-        """How many cells all cliques have."""
+        """The number of cells of all cliques."""
         return sum(math.prod(self.lengths(clique)) for clique in self.cliques)
 
     def home(self, places: Places) -> int:
-        """The smallest clique that holds these columns."""
+        """Return the smallest clique that holds these columns."""
         able = [k for k, c in enumerate(self.cliques) if set(places) <= set(c)]
         return min(able, key=lambda k: math.prod(self.lengths(self.cliques[k])))
 
@@ -58,14 +58,14 @@ class JunctionTree:
         return table.reshape([self.sizes[i] if i in places else 1 for i in own])
 
     def summed(self, table: Floats, clique: int, places: Places) -> Floats:
-        """The marginal over some columns of a table over a clique."""
+        """Return the marginal over some columns of a table over a clique."""
         own = self.cliques[clique]
         away = tuple(k for k, i in enumerate(own) if i not in places)
         out: Floats = table.sum(axis=away)
         return out
 
     def beliefs(self, logs: Sequence[Floats]) -> list[Floats]:
-        """The probabilities of each clique for the product of exp(logs)."""
+        """Return the probabilities of each clique for the product of exp(logs)."""
         tables = [_relative(np.exp(log - log.max())) for log in logs]
         sent: dict[int, Floats] = {}
         for k in reversed(self.order):
@@ -87,7 +87,7 @@ class JunctionTree:
         return tables
 
     def pairs(self, beliefs: Sequence[Floats]) -> dict[Places, Floats]:
-        """The marginal of every pair of columns, also of those in no clique."""
+        """Return the marginal of every pair of columns, also of those in no clique."""
         out: dict[Places, Floats] = {}
         for place in range(len(self.sizes)):
             for other, table in self._with(place, beliefs).items():
@@ -119,7 +119,7 @@ class JunctionTree:
         return out
 
     def _inside(self, place: int, k: int, beliefs: Sequence[Floats]) -> Floats:
-        """A clique's table with a copy of one of its columns in front."""
+        """Return a clique's table with a copy of one of its columns in front."""
         axis = self.cliques[k].index(place)
         table = beliefs[k]
         eye = np.eye(self.sizes[place])
@@ -135,7 +135,7 @@ class JunctionTree:
         joint: Floats,
         beliefs: Sequence[Floats],
     ) -> Floats:
-        """The joint table of a column and the next clique."""
+        """Return the joint table of a column and the next clique."""
         if place in self.cliques[there]:
             return self._inside(place, there, beliefs)
         both = self.shared[here if self.parent[here] == there else there]
@@ -153,7 +153,7 @@ class JunctionTree:
 
 
 def _relative(table: Floats) -> Floats:
-    """A table divided by its largest cell, with no cell below ``_LEAST``.
+    """Return a table divided by its largest cell, with no cell below ``_LEAST``.
 
     Factors that contradict each other, as noise at a tiny epsilon makes them, would
     otherwise multiply to 0 in every cell.
@@ -191,7 +191,7 @@ def _cliques(sizes: Sequence[int], sets: Iterable[Places]) -> list[Places]:
 
 
 def _joined(cliques: Sequence[Places]) -> tuple[list[int], list[int]]:
-    """The order of a walk and the parent of each clique: the heaviest tree."""
+    """Return the order of a walk and the parent of each clique: the heaviest tree."""
     parent = [-1] * len(cliques)
     order = [0]
     best = {k: (len({*cliques[0]} & {*cliques[k]}), 0) for k in range(1, len(cliques))}

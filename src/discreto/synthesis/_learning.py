@@ -33,7 +33,7 @@ _ABSOLUTE = math.sqrt(2 / math.pi)  # the mean of |z| for a normal z
 
 @dataclass
 class Learned:
-    """What a conversation released, and the model that was fitted to it."""
+    """The releases of a fit, and the model that was fitted to them."""
 
     rows: float = 0.0
     counts: list[Floats] = field(default_factory=list)
@@ -46,14 +46,14 @@ class Learned:
 
 
 def first_share(gaussian: bool, columns: int) -> Fraction:
-    """What the counts of single columns get of the cost."""
+    """Return the share of the cost for counts of single columns."""
     if columns == 1:
         return Fraction(1)
     return Fraction(3, 20) if gaussian else Fraction(1, 4)
 
 
 def default_rounds(columns: int, tree: bool = False) -> int:
-    """How many marginals are asked for."""
+    """Return the number of marginals to ask for."""
     if columns == 1:
         return 0
     return columns - 1 if tree else 2 * columns
@@ -113,7 +113,7 @@ class Conversation:
         return self.out
 
     def _seen(self, places: Sequence[int], groups: Sequence[list[int]]) -> Session:
-        """The session about groups of these columns, and of no others."""
+        """Return the session about groups of these columns, and of no others."""
         step = view([self.codings[i] for i in places], [groups[i] for i in places])
         return self.ask if step is None else self.ask.seen(step)
 
@@ -218,7 +218,7 @@ class Conversation:
     def _best(
         self, pairs: list[Places], number: int, share: Fraction, measure: Fraction
     ) -> Places:
-        """What the gate chooses by the distance from the model, less the noise."""
+        """Return the marginal that the gate chooses by its distance from the model."""
         expected = self.out.model.pairs()
         noise = _ABSOLUTE * self._spread_of(measure)
         guesses: list[int] = []
@@ -259,7 +259,7 @@ class Conversation:
         return max(pairs, key=score)
 
     def _spread_of(self, share: Fraction) -> float:
-        """The noise of a count that gets this share."""
+        """Return the noise of a count that gets this share."""
         cost = self.ask.cost
         person = self.ask.domain.rows_per_person
         replaced = self.ask.domain.neighbours == "replace"
@@ -271,7 +271,7 @@ class Conversation:
 
 
 def _rows(domain: Domain, counts: Sequence[Floats]) -> float:
-    """How many rows there are: declared, or what all columns say together."""
+    """Return the row count: declared, or estimated from all columns together."""
     if domain.neighbours == "replace" and domain.rows is not None:
         return float(domain.rows)
     weights = np.array([1 / len(part) for part in counts])
@@ -280,7 +280,7 @@ def _rows(domain: Domain, counts: Sequence[Floats]) -> float:
 
 
 def _joining(pairs: Sequence[Places], chosen: Sequence[Places]) -> list[Places]:
-    """The pairs whose columns no chosen pairs join yet.
+    """Return the pairs whose columns no chosen pairs join yet.
 
     >>> _joining([(0, 1), (0, 2), (1, 2), (2, 3)], [(0, 1), (1, 2)])
     [(2, 3)]

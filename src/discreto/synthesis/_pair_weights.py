@@ -18,7 +18,7 @@ _SHAPE = (
 
 
 def pair_weights(weights: Any, names: Sequence[str]) -> dict[Places, int]:
-    """The weight of every pair, in thousandths of the largest.
+    """Return the weight of every pair, in thousandths of the largest.
 
     A pair counts as said, else as the heavier of its columns, else 1.
 
@@ -53,7 +53,7 @@ def pair_weights(weights: Any, names: Sequence[str]) -> dict[Places, int]:
 
 
 def _read(weights: Any) -> list[tuple[tuple[str, ...], float]]:
-    """What was said: columns and a weight, in order."""
+    """Return columns and their weights, in order."""
     items = weights.items() if isinstance(weights, Mapping) else weights
     if weights is None:
         return []

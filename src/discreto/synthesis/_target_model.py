@@ -42,7 +42,7 @@ _COUNTS = Fraction(1, 5)  # of what labels cost, for the counts of a Number targ
 
 
 def learn_labeller(ask: Session, space: Space, epsilon: Any, delta: Any) -> Labeller:
-    """A model that was trained on the private rows."""
+    """Return a model that was trained on the private rows."""
     wanted = isinstance(space.domain[space.goal], Category)
     kind: type[Labeller] = AutoClassifier if wanted else AutoRegressor
     model = kind(epsilon=epsilon, delta=delta)
@@ -56,12 +56,12 @@ def learn_labeller(ask: Session, space: Space, epsilon: Any, delta: Any) -> Labe
 
 
 def target_share(space: Space) -> Fraction:
-    """What the counts of the target get of what labels cost."""
+    """Return the share of the labels' cost for counts of the target."""
     return Fraction(0) if isinstance(space.domain[space.goal], Category) else _COUNTS
 
 
 def count_target(ask: Session, space: Space, bins: Any) -> tuple[Floats, float]:
-    """The noisy counts of the cells of a Number target, and their spread."""
+    """Return the noisy counts of the cells of a Number target, and their spread."""
     coding = target_coding(space, bins)
     step = view([coding], [fine(coding)])
     asked = ask if step is None else ask.seen(step)
@@ -72,7 +72,7 @@ def count_target(ask: Session, space: Space, bins: Any) -> tuple[Floats, float]:
 
 
 def target_coding(space: Space, bins: Any) -> Coding:
-    """The cells of the target."""
+    """Return the cells of the target."""
     own = {name: cut for name, cut in (bins or {}).items() if name == space.goal}
     return codings(space.domain, [space.goal], own)[0]
 
@@ -95,7 +95,7 @@ def draw_classes(
 
 
 def labelling(made: Any) -> Callable[..., dict[str, Any]]:
-    """What adds the target to drawn rows of a synthesizer whose model labels them."""
+    """Return a function that adds the target to drawn rows."""
     space, labeller = made.space_, made.labeller_
     if labeller is None:
         return lambda drawn, rows, rng: drawn
@@ -171,7 +171,7 @@ class NumberLabels:
         return float(self._law @ (centres - mean) ** 2)
 
     def draw(self, drawn: dict[str, Any], rows: int, rng: Generator) -> Floats:
-        """A value for each row."""
+        """Return a value for each row."""
         values = self._guesses(drawn, rows)
         values = values + self._noise * rng.standard_normal(rows)
         low = np.searchsorted(self._ranks, values, "left")

@@ -1,4 +1,4 @@
-"""How good made-up rows are: the error of every marginal of one and two columns."""
+"""Quality of synthetic rows: the error of every marginal of one and two columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import Categories
 from discreto.core.query import Block, Ones, Sum
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.errors import UnsafeError
 from discreto.synthesis._columns import codings, fine, view
 from discreto.synthesis._junction_tree import Floats
@@ -60,7 +60,7 @@ class Quality:
         return float(np.mean(found)) if found else 0.0
 
     def worst(self, count: int = _SHOWN) -> list[tuple[Names, float]]:
-        """The marginals with the largest errors.
+        """Return the marginals with the largest errors.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Quality:
         return ranked[:count]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "kind": self.kind,
             "rows": self.rows,
@@ -81,7 +81,7 @@ class Quality:
         }
 
     def to_frame(self, library: str | None = None) -> Any:
-        """One row for each marginal.
+        """Return one row for each marginal.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Quality:
 
 
 def expected(model: Synthesizer, *, seed: int = 0) -> Quality:
-    """What to expect of the rows of a fitted synthesizer, without the private rows.
+    """Return the expected quality of a synthesizer's rows, without private rows.
 
     Rows drawn from the model stand for the private ones: they are synthesized again in
     a simulation with the same parameters, and their marginals are compared. Relations
@@ -150,7 +150,7 @@ def expected(model: Synthesizer, *, seed: int = 0) -> Quality:
 
 
 def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
-    """What the rows of a synthesizer were worth, in a simulation.
+    """Return the quality of a synthesizer's rows, in a simulation.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
     rows
         The rows that it was fitted to, as a frame.
     n
-        How many made-up rows are compared; by default as many as ``rows``.
+        The number of synthetic rows to compare; by default as many as ``rows``.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
 
     Privacy
     -------
-    Nobody is protected in a simulation: it is for rows that are public.
+    A simulation protects no person: it is for rows that are public.
     """
     check_is_fitted(model, "space_")
     if not model.privacy_.simulated:
@@ -187,7 +187,7 @@ def measured(model: Synthesizer, rows: Any, *, n: int | None = None) -> Quality:
 
 
 def _plain(domain: Domain, model: Synthesizer) -> Domain:
-    """The domain of drawn rows: one row is one person, and nobody counts them."""
+    """The domain of drawn rows: one row is one person; their number is unknown."""
     names = [
         n for n in domain.columns if n in (*model.space_.features, model.space_.target)
     ]

@@ -14,7 +14,7 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount, Cost
 from discreto.core.domain.domain import Domain, Opaque
 from discreto.core.ledger import Ledger
-from discreto.data.frames.native import new_frame
+from discreto.data.native_frames import new_frame
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Space
@@ -37,7 +37,7 @@ _TRIES = 100  # draws for each row that must keep to rules
 
 
 class Synthesizer(PrivateEstimator):
-    """A table of made-up rows with the marginals of a private one.
+    """A table of synthetic rows with the marginals of a private one.
 
     Counts of every column and of the pairs of columns that a model of them misses most
     are released; a graphical model is fitted to them, and rows are drawn from it.
@@ -228,7 +228,7 @@ class Synthesizer(PrivateEstimator):
         }
 
     def _codings(self, space: Space) -> list[Coding]:
-        """The cells of all columns that are drawn from the model."""
+        """Return the cells of all columns that are drawn from the model."""
         bins = _labels.feature_bins(self.bins, space.features, space.target)
         return codings(space.domain, space.features, bins)
 

@@ -67,7 +67,7 @@ def parse(text: str) -> core.Expression:
 
 
 def with_backticks(text: str) -> str:
-    """A text whose names in backticks are ``col('...')``; texts in quotes stay.
+    """Replace names in backticks by ``col('...')``; texts in quotes stay.
 
     >>> with_backticks("`Weight kg` > 80 and note == 'a `b`'")
     "col('Weight kg') > 80 and note == 'a `b`'"
@@ -102,7 +102,7 @@ _HINTS = (
 
 
 def expression(thing: Expr | str) -> core.Expression:
-    """The data of an expression, or of its text."""
+    """Return the data of an expression, or of its text."""
     return parse(thing) if isinstance(thing, str) else node_of(thing)
 
 
@@ -113,7 +113,7 @@ class _Reader:
         self._text = text
 
     def node(self, tree: ast.expr) -> core.Expression:
-        """The expression of a syntax tree."""
+        """Return the expression of a syntax tree."""
         if isinstance(tree, ast.Name):
             if tree.id in ("true", "false"):
                 return core.Const(tree.id == "true")
@@ -183,7 +183,7 @@ class _Reader:
         return made
 
     def constant(self, tree: ast.expr) -> Any:
-        """The value of a constant."""
+        """Return the value of a constant."""
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
             value = self.constant(tree.operand)
             if isinstance(value, str | bool):
@@ -199,13 +199,13 @@ class _Reader:
         self.refuse(tree, "a constant is a number, a text, True or False")
 
     def several(self, tree: ast.expr) -> tuple[Any, ...]:
-        """The values of a list."""
+        """Return the values of a list."""
         if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
             self.refuse(tree, "a list is written as [1, 2, 3]")
         return tuple(self.constant(part) for part in tree.elts)
 
     def pairs(self, tree: ast.expr) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The keys and values of a mapping."""
+        """Return the keys and values of a mapping."""
         if not isinstance(tree, ast.Dict) or None in tree.keys:
             self.refuse(tree, "a mapping is written as {'old': 'new'}")
         keys = tuple(self.constant(key) for key in tree.keys if key is not None)

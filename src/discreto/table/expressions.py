@@ -115,7 +115,7 @@ class Expr:
         )
 
     def clip(self, lower: float, upper: float) -> Expr:
-        """The number cut to a range, which becomes its bounds.
+        """Return the number cut to a range, which becomes its bounds.
 
         Parameters
         ----------
@@ -125,27 +125,27 @@ class Expr:
         return Expr(core.Clip(self.node, lower, upper))
 
     def abs(self) -> Expr:
-        """The number without its sign."""
+        """Return the number without its sign."""
         return Expr(core.Apply("abs", self.node))
 
     def floor(self) -> Expr:
-        """The largest whole number that is not above."""
+        """Return the largest whole number that is not above."""
         return Expr(core.Apply("floor", self.node))
 
     def ceil(self) -> Expr:
-        """The smallest whole number that is not below."""
+        """Return the smallest whole number that is not below."""
         return Expr(core.Apply("ceil", self.node))
 
     def sqrt(self) -> Expr:
-        """The square root; missing below 0."""
+        """Return the square root; missing below 0."""
         return Expr(core.Apply("sqrt", self.node))
 
     def log1p(self) -> Expr:
-        """The logarithm of 1 + the number; missing from -1 down."""
+        """Return the logarithm of 1 + the number; missing from -1 down."""
         return Expr(core.Apply("log1p", self.node))
 
     def cut(self, edges: Iterable[float], labels: Iterable[str] | None = None) -> Expr:
-        """Groups of the number: below the first edge, ..., from the last edge up.
+        """Return groups of a number: below the first edge, ..., from the last edge up.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Expr:
         return Expr(core.Cut(self.node, ends, cut_labels(ends, labels)))
 
     def is_in(self, values: Iterable[Value]) -> Expr:
-        """Whether the value is one of several, which the domain must declare.
+        """Return whether the value is one of several, which the domain must declare.
 
         Parameters
         ----------
@@ -173,11 +173,11 @@ class Expr:
         return Expr(core.IsIn(self.node, tuple(map(of_python, values))))
 
     def is_missing(self) -> Expr:
-        """Whether there is no value."""
+        """Return whether the value is missing."""
         return Expr(core.IsMissing(self.node))
 
     def fill(self, value: Value) -> Expr:
-        """The value, or this one where it is missing.
+        """Return the value, or this one where it is missing.
 
         Parameters
         ----------
@@ -187,35 +187,35 @@ class Expr:
         return Expr(core.Fill(self.node, value))
 
     def year(self) -> Expr:
-        """The year of a date."""
+        """Return the year of a date."""
         return Expr(core.DatePart("year", self.node))
 
     def quarter(self) -> Expr:
-        """The quarter of a date, 1 to 4."""
+        """Return the quarter of a date, 1 to 4."""
         return Expr(core.DatePart("quarter", self.node))
 
     def month(self) -> Expr:
-        """The month of a date, 1 to 12; ``period("month")`` keeps the year."""
+        """Return the month of a date, 1 to 12; ``period("month")`` keeps the year."""
         return Expr(core.DatePart("month", self.node))
 
     def day(self) -> Expr:
-        """The day of the month of a date."""
+        """Return the day of the month of a date."""
         return Expr(core.DatePart("day", self.node))
 
     def weekday(self) -> Expr:
-        """The day of the week of a date: Monday is 1, Sunday 7."""
+        """Return the day of the week of a date: Monday is 1, Sunday 7."""
         return Expr(core.DatePart("weekday", self.node))
 
     def hour(self) -> Expr:
-        """The hour of a time, 0 to 23, on the clock of its column's zone."""
+        """Return the hour of a time, 0 to 23, on the clock of its column's zone."""
         return Expr(core.DatePart("hour", self.node))
 
     def minute(self) -> Expr:
-        """The minute of a time, 0 to 59."""
+        """Return the minute of a time, 0 to 59."""
         return Expr(core.DatePart("minute", self.node))
 
     def period(self, unit: Literal["year", "quarter", "month", "week", "day"]) -> Expr:
-        """The year, quarter, month, week or day that a date is in, as a category.
+        """Return the year, quarter, month, week or day of a date, as a category.
 
         Parameters
         ----------
@@ -230,7 +230,7 @@ class Expr:
         return Expr(core.Period(self.node, unit))
 
     def days_to(self, end: Operand) -> Expr:
-        """How many days later another date is.
+        """Return the days until another date.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class Expr:
         return Expr(core.DaysBetween(self.node, node_of(end)))
 
     def age_at(self, date: Operand) -> Expr:
-        """Completed years from this date of birth to another date.
+        """Return completed years from this date of birth to another date.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Expr:
         return Expr(core.AgeAt(self.node, node_of(date)))
 
     def recode(self, names: Mapping[Value, Value]) -> Expr:
-        """Other names for some categories; several may become one.
+        """Return other names for some categories; several may become one.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Expr:
         return Expr(core.Recode(self.node, tuple(names), tuple(names.values())))
 
     def to_number(self, numbers: Mapping[Value, float]) -> Expr:
-        """A number for each category; those without one are missing.
+        """Return a number for each category; those without one are missing.
 
         Parameters
         ----------
@@ -270,15 +270,15 @@ class Expr:
         return Expr(core.ToNumber(self.node, tuple(numbers), tuple(numbers.values())))
 
     def lower(self) -> Expr:
-        """Categories in small letters; those that become the same are one."""
+        """Return categories in small letters; those that become the same are one."""
         return Expr(core.Text("lower", self.node))
 
     def upper(self) -> Expr:
-        """Categories in large letters; those that become the same are one."""
+        """Return categories in large letters; those that become the same are one."""
         return Expr(core.Text("upper", self.node))
 
     def strip(self) -> Expr:
-        """Categories without spaces around them."""
+        """Return categories without spaces around them."""
         return Expr(core.Text("strip", self.node))
 
     def __repr__(self) -> str:
@@ -289,7 +289,7 @@ class Expr:
 
 
 def col(name: str) -> Expr:
-    """A column of a table.
+    """Return a column of a table.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def col(name: str) -> Expr:
 
 
 def lit(value: Value) -> Expr:
-    """A constant: a number, a text or a truth.
+    """Return a constant: a number, a text or a Boolean.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def lit(value: Value) -> Expr:
 
 
 def if_else(condition: Expr, yes: Operand, no: Operand) -> Expr:
-    """One value where a condition is true, another where it is false.
+    """Return one value where a condition is true, another where it is false.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def if_else(condition: Expr, yes: Operand, no: Operand) -> Expr:
 
 
 def node_of(thing: Operand) -> core.Expression:
-    """The data of an expression, or of a constant."""
+    """Return the data of an expression, or of a constant."""
     if isinstance(thing, Expr):
         return thing.node
     thing = of_python(thing)
@@ -353,7 +353,7 @@ def node_of(thing: Operand) -> core.Expression:
 def cut_labels(
     edges: tuple[float, ...], labels: Iterable[str] | None = None
 ) -> tuple[str, ...]:
-    """What the groups between edges are called."""
+    """Return the names of the groups between edges."""
     if labels is not None:
         return tuple(labels)
     fit = all(isinstance(e, Real) and abs(e) <= 1e150 for e in edges)

@@ -6,15 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
-from discreto.core.bound import Bound
-from discreto.core.contribution import PersonBound
+from discreto.core.capabilities import (
+    AnswersQueries,
+    FoldsSeveral,
+    KeepsEntries,
+    Refuses,
+)
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step
 from discreto.core.fold import Folded, Keep, fold_all
 from discreto.core.frame import Place
+from discreto.core.gate import person_bound_of
 from discreto.core.history import HistoryFrame, PersonHistory
 from discreto.core.joins import How, JoinedFrame
-from discreto.core.source import person_bound_of
+from discreto.core.people import PersonBound
+from discreto.core.query import Bound
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import Frame, PersonFrame, view_of
 
@@ -78,31 +84,26 @@ class TableRows:
         return work()
 
     def refusal(self, asked: Bound | None, sampled: bool = False) -> str:
-        refuse = getattr(self._engine, "refusal", None)
-        if refuse is None:
+        if not isinstance(self._engine, Refuses):
             return ""
-        text: str = refuse(asked, self._frame, sampled=sampled)
-        return text
+        return self._engine.refusal(asked, self._frame, sampled=sampled)
 
     def fold(self, asked: Bound, keep: Keep | None = None) -> Folded:
-        if keep is not None:  # secret coins stay in this process
+        if keep is not None:  # the secret generator stays in this process
             return self._tried(lambda: fold_all(asked, self._frame, keep))
         return self._tried(lambda: self._engine.fold(asked, self._frame))
 
     def fold_several(self, several: Sequence[Bound]) -> Sequence[Folded | None]:
         """Each one's sums, all from one pass; None where the engine has no such."""
-        together = getattr(self._engine, "fold_several", None)
-        if together is None:
+        engine = self._engine
+        if not isinstance(engine, FoldsSeveral):
             return [None] * len(several)
-        found: Sequence[Folded]
-        found = self._tried(lambda: together(several, self._frame))
-        return found
+        return self._tried(lambda: engine.fold_several(several, self._frame))
 
     def forget(self) -> None:
-        """Let go of what was made of whole rows for the questions of one fit."""
-        held = getattr(self._frame, "fit_rows", None)
-        if held is not None:
-            held.forget()
+        """Give back what is kept about the rows for the questions of one fit."""
+        if isinstance(self._frame, KeepsEntries):
+            self._frame.cache.forget()
         frame = self._frame.for_plan()
         if frame is not self._frame:  # the copy of a database goes with the plan
             self._frame, self._views = frame, {}
@@ -124,7 +125,9 @@ class TableRows:
     ) -> TableRows:
         # Rows are joined by their places, which those of a database do not have.
         first, second = (
-            rows._frame.held() if hasattr(rows._frame, "held") else rows._frame
+            rows._frame.held()
+            if isinstance(rows._frame, AnswersQueries)
+            else rows._frame
             for rows in (self, other)
         )
         frame = JoinedFrame(first, second, domains, how)

@@ -63,7 +63,7 @@ def _in_form(sentence: str) -> str | None:
 
 
 def _form_of(sentence: str) -> tuple[str, dict[str, str]] | None:
-    """The first form that fits, with what its names in braces stand for."""
+    """Return the first form that fits, with what its names in braces stand for."""
     for form, pattern in _patterns():
         match = pattern.fullmatch(sentence)
         if match is not None:
@@ -81,7 +81,7 @@ def forms() -> dict[str, list[str]]:
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Forms as expressions; those with more fixed letters come first."""
+    """Return forms as expressions, those with more fixed letters first."""
     order = sorted(forms(), key=lambda form: -len(_HOLE.sub("", form)))
     return [(form, _pattern(form)) for form in order]
 

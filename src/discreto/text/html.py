@@ -1,4 +1,7 @@
-"""Small pieces of HTML, for notebooks and pages. What is not ``Html`` is escaped.
+"""Small pieces of HTML for notebooks. Whatever is not ``Html`` is escaped.
+
+The core shows tables in notebooks and needs the standard library only, so these are
+built without templates; pages are templates (``discreto.report``).
 
 >>> tag("a", "x & y", href='"#1"')
 Html('<a href="&quot;#1&quot;">x &amp; y</a>')
@@ -21,22 +24,26 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """Return the markup: templates do not escape it again."""
+        return str(self)
+
     def __repr__(self) -> str:
         return f"Html({super().__repr__()})"
 
 
 def escape(value: Any) -> Html:
-    """Safe markup of any value."""
+    """Return any value as markup; texts are escaped."""
     return value if isinstance(value, Html) else Html(html.escape(str(value)))
 
 
 def join(parts: Iterable[Any]) -> Html:
-    """Several parts, one after the other."""
+    """Return several parts, one after the other."""
     return Html("".join(escape(part) for part in parts))
 
 
 def tag(name: str, *parts: Any, **attributes: Any) -> Html:
-    """An element; ``class_`` and ``data_sort`` become ``class`` and ``data-sort``."""
+    """Return an element; ``class_`` becomes ``class``, ``data_sort`` ``data-sort``."""
     texts = [
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
         for key, value in attributes.items()
@@ -48,7 +55,7 @@ def tag(name: str, *parts: Any, **attributes: Any) -> Html:
 def html_table(
     heads: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: Any = ""
 ) -> Html:
-    """A table as a notebook shows it, in the notebook's own style.
+    """Return a table as a notebook shows it, in the notebook's own style.
 
     >>> "&lt;1</td></tr></tbody></table>" in html_table(["a"], [["<1"]])
     True

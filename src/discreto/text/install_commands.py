@@ -85,7 +85,7 @@ def command_from(
 
 
 def _packages(extra: str, requires: Sequence[str]) -> list[str]:
-    """The packages that an extra adds, in quotes."""
+    """Return the packages that an extra adds, in quotes."""
     split = (one.partition(";") for one in requires)
     wanted = (f"extra == '{extra}'", f'extra == "{extra}"')
     return [

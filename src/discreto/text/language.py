@@ -1,4 +1,4 @@
-"""What people read, in four languages: gettext catalogues and decimal commas.
+"""Texts in four languages: gettext catalogues and decimal commas.
 
 Texts are written in English and marked: ``tr("{count} columns", count=3)``. What users
 bring (names of columns, categories, titles) and what programs read (JSON, files,
@@ -34,7 +34,7 @@ _current: ContextVar[str] = ContextVar("language", default="en")
 
 
 def language() -> str:
-    """The language in use: "en" unless somebody chose another."""
+    """Return the language in use: "en" unless another was chosen."""
     return _current.get()
 
 
@@ -69,7 +69,7 @@ def speaking(code: str = "") -> Iterator[None]:
 
 
 def language_of(environment: Mapping[str, str] = os.environ) -> str:
-    """The language that the environment asks for, as gettext reads it.
+    """Return the language that the environment asks for, as gettext reads it.
 
     >>> language_of({"LANG": "pt_BR.UTF-8"}), language_of({"LANG": "de_DE"})
     ('pt', 'en')
@@ -83,7 +83,7 @@ def language_of(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def tr(message: str, /, **values: Any) -> str:
-    """A text in the language in use, its ``{names}`` filled in.
+    """Return a text in the language in use, its ``{names}`` filled in.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def tr(message: str, /, **values: Any) -> str:
 
 
 def mark(message: str) -> str:
-    """The text itself, noted for the catalogues: ``tr`` translates it where it is used.
+    """Return the text itself, marked for the catalogues; ``tr`` translates it later.
 
     >>> mark("yes")
     'yes'
@@ -111,7 +111,7 @@ def mark(message: str) -> str:
 
 
 def number(value: Any, spec: str = "") -> str:
-    """A number, or a text with numbers such as a cost, as the language writes it.
+    """Return a number, or a text with numbers, as the language writes it.
 
     >>> with speaking("es"):
     ...     number(0.123, ".2f"), number("ε 0.5, δ 1e-05")
@@ -126,7 +126,7 @@ def number(value: Any, spec: str = "") -> str:
 
 
 def plain_number(text: str) -> str:
-    """A number as programs read it: "0,1" is 0.1 where the language writes commas.
+    """Return a number as programs read it: "0,1" is 0.1 in Portuguese.
 
     >>> with speaking("fr"):
     ...     plain_number("0,1")
@@ -140,7 +140,7 @@ def plain_number(text: str) -> str:
 
 @cache
 def catalogue(code: str) -> gettext.NullTranslations:
-    """The catalogue of a language; English is what the code says."""
+    """Return the catalogue of a language; English is what the code says."""
     if code == "en":
         return gettext.NullTranslations()
     path = files("discreto") / "translations" / f"{code}.mo"

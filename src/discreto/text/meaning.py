@@ -1,13 +1,13 @@
-"""What an epsilon means: odds, beliefs, and how often an attacker can be right.
+"""The meaning of an epsilon: odds, beliefs, and an attacker's success.
 
 The attacker wants to know whether one person took part (whatever the guarantee
 protects: a row, or all rows of a person), knows everything else, and sees the release.
 Three statements follow from the guarantee alone, whatever was released:
 
 * **odds**: the odds that the person took part rise by a factor of e^ε at most;
-* **belief**: so whoever believed it with probability ``prior`` ends up believing it
+* **belief**: an attacker who believed it with probability ``prior`` then believes it
   with at most ``prior e^ε / (prior e^ε + 1 - prior)``;
-* **success**: whoever must guess is right with a probability of at most ``success``.
+* **success**: a guess is right with a probability of at most ``success``.
 
 With a δ the first two hold for all releases but rare ones, so what is stated is how
 many people an attacker can find (``hits``) who may raise so many false alarms.
@@ -33,7 +33,7 @@ from discreto.errors import ParameterError
 from discreto.text.html import html_table
 from discreto.text.language import language, mark, number, tr
 
-ALARMS = 0.01  # the false alarms for which hits are told, where nobody says another
+ALARMS = 0.01  # the default rate of false alarms at which hits are given
 _RATES = (0.001, 0.01, 0.1)  # false positive rates for which JSON has the true ones
 _LARGEST = 700.0  # e^700 is a number, e^710 is none
 _DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 3, 4, 5, 6, 8, 10, 12))
@@ -41,7 +41,7 @@ _DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 3, 4, 5, 6, 8, 10, 12
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a guarantee means for one person, at a stated prior.
+    """The meaning of a guarantee for one person, at a stated prior.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Meaning:
         return max(self.prior, 1 - self.prior)
 
     def hits(self, false_alarms: float = ALARMS) -> float:
-        """The largest share of those who took part that an attacker can find.
+        """Return the largest share of those who took part that an attacker can find.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Meaning:
         return min(_hits(rate, *point) for point in self.points)
 
     def precision(self, false_alarms: float = ALARMS) -> float:
-        """The largest probability that an accused person did take part.
+        """Return the largest probability that an accused person did take part.
 
         Parameters
         ----------
@@ -118,13 +118,13 @@ class Meaning:
         return self._belief(self.hits(rate) / rate) if rate else 1.0
 
     def _belief(self, factor: float) -> float:
-        """The prior after its odds rose by a factor."""
+        """Return the prior after its odds rose by a factor."""
         if math.isinf(factor):
             return 1.0 if self.prior else 0.0
         return self.prior * factor / (self.prior * factor + 1 - self.prior)
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is to be said, as pairs of a word and the rest of a sentence."""
+        """Return pairs of a word and the rest of a sentence."""
         prior, alarms = _percent(self.prior), _percent(ALARMS)
         if self.odds is None or self.posterior is None:
             after = _percent(self.precision())
@@ -167,7 +167,7 @@ class Meaning:
         return [*beliefs, (tr("guessing"), guessing), (tr("hits"), found)]
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "guarantee": self.guarantee,
             "points": [list(point) for point in self.points],
@@ -207,7 +207,7 @@ class Meaning:
 
 @dataclass(frozen=True)
 class PublishedEpsilon:
-    """An ε that somebody published for a system in use.
+    """An ε that was published for a system in use.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ DEPLOYMENTS = (
 
 
 def deployments_near(epsilon: Amount) -> tuple[PublishedEpsilon, ...]:
-    """The published values just below and just above an ε.
+    """Return the published values just below and just above an ε.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def deployments_near(epsilon: Amount) -> tuple[PublishedEpsilon, ...]:
 
 
 def explain(epsilon: Amount, delta: Amount = 0, *, prior: Amount = 0.5) -> Meaning:
-    """What (ε, δ) means for one person, whatever mechanism keeps it.
+    """Return what (ε, δ) means for one person, whatever mechanism keeps it.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def explain(epsilon: Amount, delta: Amount = 0, *, prior: Amount = 0.5) -> Meani
 
 
 def explain_cost(cost: Cost, *, prior: Amount = 0.5) -> Meaning:
-    """What a charge means for one person: Gaussian noise keeps many (ε, δ) at once.
+    """Return what a charge means for one person; ρ keeps many (ε, δ) at once.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def _exp(epsilon: float) -> float:
 
 
 def _hits(alarms: float, epsilon: float, delta: float) -> float:
-    """The most hits at this rate of false alarms, for both ways round of (ε, δ)."""
+    """Return the most hits at a rate of false alarms, for both directions of (ε, δ)."""
     epsilon = min(epsilon, _LARGEST)
     direct = math.exp(epsilon) * alarms + delta
     reverse = 1 - math.exp(-epsilon) * (1 - delta - alarms)
@@ -348,7 +348,7 @@ def _hits(alarms: float, epsilon: float, delta: float) -> float:
 
 
 def _success(prior: float, epsilon: float, delta: float) -> float:
-    """The best guess is at a corner of what (ε, δ) allows: never, sometimes, always."""
+    """Return the success of the best guess: a corner of what (ε, δ) allows."""
     wrong = math.exp(-min(epsilon, _LARGEST))
     middle = (1 - delta) * wrong / (1 + wrong)
     corners = (0.0, middle, 1 - delta)
@@ -372,7 +372,7 @@ def _percent(share: float) -> str:
 
 
 def _up(value: float) -> str:
-    """Three digits, rounded up: what is a bound stays one."""
+    """Return a bound with three digits, rounded up."""
     if value <= 0 or math.isinf(value):
         return f"{value:g}".replace("inf", "∞")
     scale = 10.0 ** (2 - math.floor(math.log10(value)))

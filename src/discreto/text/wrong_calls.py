@@ -87,6 +87,104 @@ def checked_init(kind: type[R]) -> type[R]:
     return kind
 
 
+def readable(method: Callable[P, R]) -> Callable[P, R]:
+    """Let a method that needs no argument be read as an attribute, too.
+
+    ``ledger.remaining > 1`` and ``print(ledger.remaining)`` use what
+    ``ledger.remaining()`` returns; a type checker sees the method.
+
+    Parameters
+    ----------
+    method
+        A method whose arguments have defaults.
+    """
+    return Readable(method)  # type: ignore[return-value]
+
+
+class Readable:
+    """A descriptor that binds a method as a :class:`_Value`."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.__wrapped__ = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        bound = self.__wrapped__.__get__(instance, owner)
+        return bound if instance is None else _Value(bound)
+
+
+class _Value:
+    """A bound method that also acts as its result: it is called when it is used."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._method(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what Python asks of a method, such as its docstring
+            return getattr(self._method, name)
+        return getattr(self(), name)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self() == _result(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self() < _result(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self() <= _result(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self() > _result(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self() >= _result(other))
+
+    def __add__(self, other: Any) -> Any:
+        return self() + _result(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self()
+
+    def __sub__(self, other: Any) -> Any:
+        return self() - _result(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self()
+
+    def __mul__(self, other: Any) -> Any:
+        return self() * _result(other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self() / _result(other)
+
+    def __float__(self) -> float:
+        return float(self())
+
+    def __bool__(self) -> bool:
+        return bool(self())
+
+    def __format__(self, form: str) -> str:
+        return format(self(), form)
+
+    def __repr__(self) -> str:
+        return repr(self())
+
+    def __str__(self) -> str:
+        return str(self())
+
+
+def _result(value: Any) -> Any:
+    return value() if isinstance(value, _Value) else value
+
+
 def _reason(
     function: Callable[..., Any],
     signature: inspect.Signature,
@@ -121,7 +219,7 @@ def _reason(
 
 
 def _example(name: str, known: Mapping[str, inspect.Parameter]) -> str:
-    """A call with what it needs."""
+    """Return a call with what it needs."""
     if name == "Domain":
         return "Domain({'age': Number(0, 120), 'sex': Category(['f', 'm'])})"
     words = _EXAMPLES | (_DATES if "last" in known else {})

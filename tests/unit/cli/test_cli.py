@@ -18,8 +18,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import discreto as dp
-from discreto import models
-from discreto.cli import app, demo_models, options
+from discreto.cli import app
 from discreto.core.cost import Cost
 from discreto.errors import (
     BudgetError,
@@ -29,8 +28,6 @@ from discreto.errors import (
     ParameterError,
 )
 from discreto.release.export import harmless
-from discreto.stats import Count, Histogram, Mean, Quantile, Quantiles
-from discreto.stats import text as sentences
 
 CANARY = "CANARY-Jane-Doe"
 NUMBER = 71234567  # a value that no message may repeat
@@ -552,28 +549,6 @@ class TestLedger:
         assert not list(tmp_path.iterdir())
 
 
-class TestDemo:
-    def test_runs_twice(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(demo_models, "PRICES", ("8",))
-        for _ in range(2):
-            result = run("demo", "--out", tmp_path)
-            assert result.exit_code == 0, result.output
-        text = flat(result.stdout)
-        assert "only because this data is public" in text
-        assert "'mean of texture' costs ε 0.5, but ε 0.25 of 4 is left" in text
-        assert "SIMULATED" in text
-        assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
-        assert text.endswith(f"The report: {tmp_path / 'report.html'}")
-        assert "SIMULATED" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        assert [path.name for path in tmp_path.glob("*.ledger")] == ["demo.ledger"]
-        assert not models.load(tmp_path / "model.json").privacy_.simulated
-        ledger = dp.Ledger(tmp_path / "demo.ledger")
-        assert ledger.spent() == Cost.of("12.25")  # 8.5 of it for the model
-        assert ledger.spent("ana") == Cost.of("3.75")
-        domain = dp.Domain.load(tmp_path / "demo.domain.json")
-        assert dp.Table(str(tmp_path / "demo.parquet"), domain, ledger)
-
-
 class TestTop:
     def test_version(self) -> None:
         assert run("--version").stdout == f"discreto {dp.__version__}\n"
@@ -623,20 +598,6 @@ class TestTop:
         assert b"count" in done.stdout
 
 
-NAMED = {
-    "proportion": "share",
-    "weighted_mean": "weighted",
-    "mean_difference": "difference of mean",
-    "proportion_difference": "difference of the share",
-    "quantile_difference": "difference of the median",
-    "correlation_test": "correlation",
-    "unknown_keys": "keys",
-    "crosstab": "table",
-    "gini": "Gini",
-    "lorenz": "Lorenz",
-}
-
-
 def test_nothing_moves_in_a_pipe_that_takes_colours(tmp_path: Path) -> None:
     """Notebooks ask for colours; a spinner would leave a line for each of its turns."""
     dp.Domain({"age": dp.Number(0, 100)}).save(tmp_path / "d.json")
@@ -652,39 +613,6 @@ def test_nothing_moves_in_a_pipe_that_takes_colours(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "\x1b[" in done.stdout
     assert done.stderr == ""
-
-
-class TestWords:
-    def test_every_name_makes_what_it_says(self) -> None:
-        for name, kind in options.KINDS.items():
-            columns = ["x", "y"][: kind.least]
-            chance = "0.9" if name == "quantile" else None
-            bins = ["1,2"] if name == "distribution" else None
-            wanted = options.statistic(name, columns, probability=chance, bins=bins)
-            assert NAMED.get(name, name) in wanted.label
-            assert all(column in wanted.label for column in columns)
-
-    def test_every_sentence_can_be_shown(self) -> None:
-        """What has been paid for must not fail at being printed."""
-        assert set(sentences.KINDS) == set(options.KINDS)
-
-    def test_groups(self) -> None:
-        assert options.statistic("median", ["x"], by=["a"]).by == ("a",)
-        assert options.statistic("std", ["x"], by=["a"]).by == ("a",)
-
-    def test_statistics(self) -> None:
-        half = options.statistic("quantile", ["x"], probability="1/2")
-        assert half == Quantile("x")
-        several = options.statistic("quantile", ["x"], probability="0.25, 0.5")
-        assert isinstance(several, Quantiles)
-        assert [float(p) for p in several.probabilities] == [0.25, 0.5]
-        assert options.statistic("count", [], by=["a", "b"]) == Count(("a", "b"))
-        assert options.statistic("mean", ["x"]) == Mean("x")
-        assert options.statistic("histogram", ["x"], bins=["7"]) == Histogram(("x",), 7)
-        cut = options.statistic("histogram", ["x"], bins=["1,2.5"])
-        assert cut == Histogram(("x",), (1.0, 2.5))
-        one = options.statistic("histogram", ["x"], bins=["5,"])
-        assert one == Histogram(("x",), (5.0,))
 
 
 def test_a_shut_ledger_is_shown_and_reopened(tmp_path):

@@ -95,6 +95,20 @@ class TestScores:
         assert dp.Ledger("l.ledger").total() == 3
         assert "accuracy" in Path("card.html").read_text()
 
+    def test_the_card_has_the_paid_scores_of_exactly_this_file(self, place):
+        run(*FIT, *PAY, "--budget", 9)
+        run("report", "m.json", "--out", "before.html")
+        assert "was not measured" in Path("before.html").read_text()
+        run("evaluate", "m.json", "test.parquet", "--epsilon", 2, *PAY[:2])
+        run("report", "m.json", "--out", "after.html")
+        text = Path("after.html").read_text()
+        assert "was not measured" not in text
+        assert "Measured privately" in text
+        model = Path("m.json").read_text()
+        Path("m.json").write_text(model + " ")  # another file: its scores are not these
+        run("report", "m.json", "--out", "other.html")
+        assert "was not measured" in Path("other.html").read_text()
+
     def test_evaluate_as_json(self, place):
         run(*FIT, *PAY, "--budget", 9)
         words = ("evaluate", "m.json", "test.parquet", "--epsilon", "1/3")

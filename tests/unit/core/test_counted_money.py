@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 import discreto as dp
-from discreto.core.budget import Budget, rho_of_pure
 from discreto.core.charge import Receipt, Reservation
-from discreto.core.cost import Cost
+from discreto.core.cost import Budget, Cost, rho_of_pure
 from discreto.core.query import Block, Everyone, Ones, Sum
 from discreto.errors import BudgetError, KernelFault, LedgerError
 from discreto.service.payer import ServedTable

@@ -14,7 +14,7 @@ import pytest
 import discreto as dp
 from discreto.core import compiled, exponentials
 from discreto.data.frames import open_frame
-from discreto.data.sql import exponentials as in_databases
+from discreto.data.sql import row_language as in_databases
 from discreto.data.sql.columns import Columns
 
 COINS = np.random.default_rng(5)
@@ -107,7 +107,7 @@ def _ibis(table: pa.Table) -> Any:
 def test_databases_give_the_same_bits(put: Callable[[pa.Table], Any]) -> None:
     domain = dp.Domain({"x": dp.Number(-1e150, 1e150)})
     frame = open_frame(put(pa.table({"x": HARD})), domain)
-    rows = Columns(frame._backend, frame._frame, domain, ["x"])
+    rows = Columns(frame.backend, frame._frame, domain, ["x"])
     x = rows.tight("x")
     above = in_databases.either(x > -1.0, x, in_databases.real(0.0))
     positive = in_databases.clip(x, exponentials.LEAST, 1e150)

@@ -7,8 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreto import Ledger
-from discreto.core.budget import Budget
-from discreto.core.cost import Cost, epsilon_for
+from discreto.core.cost import Budget, Cost, epsilon_for
 from discreto.errors import KernelFault, ParameterError
 
 ONE, DELTA = Fraction(1), Fraction(1, 10**5)

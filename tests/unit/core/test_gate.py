@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from discreto.core import aggregate
-from discreto.core.bound import bind
 from discreto.core.charge import Receipt, Reservation
-from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
 from discreto.core.fold import made_up
@@ -27,7 +25,8 @@ from discreto.core.maps import (
     Values,
 )
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.people import bound_of_nobody
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum, bind
 from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import (
     BudgetError,
@@ -454,3 +453,79 @@ def test_variance_of_laplace_noise(scale):
 def test_variance_of_the_largest_laplace_noise():
     noise = Noise("laplace", Fraction((1 << 54) - 1))
     assert noise.variance == pytest.approx(2.0**109, rel=1e-6)
+
+
+class Choosy(Rows):
+    """A source that counts how often it is asked what it refuses, and may refuse."""
+
+    asked, reason = 0, ""
+
+    def refusal(self, asked, sampled=False):
+        self.asked += 1
+        return "" if sampled else self.reason
+
+
+def _choosy(domain=ADD):
+    log = Log()
+    rows = Choosy(log)
+    return Gate(domain, Book(log), rows), rows, log
+
+
+def test_a_question_is_checked_once():
+    gate, rows, _ = _choosy()
+    gate.measure(gate.check(COUNT, "q"), ONE, "q")
+    assert rows.asked == 1
+    gate.select(gate.check(MODE, "q"), ONE, "q")
+    assert rows.asked == 2
+    gate.measure(COUNT, ONE, "q")
+    assert rows.asked == 3
+
+
+def test_a_check_is_good_for_one_answer():
+    gate, rows, log = _choosy()
+    bound = gate.check(COUNT, "q")
+    gate.measure(bound, ONE, "q")
+    rows.reason = "a reason"
+    log.events.clear()
+    with pytest.raises(ParameterError, match="a reason"):
+        gate.measure(bound, ONE, "q")
+    assert log.events == []
+
+
+def test_a_check_is_worth_nothing_at_another_gate():
+    gate, rows, log = _choosy()
+    bound = gate.check(COUNT, "q")
+    other = gate.paid_by(Book(log))
+    rows.reason = "a reason"
+    with pytest.raises(ParameterError, match="a reason"):
+        other.measure(bound, ONE, "q")
+    assert log.events == []
+
+
+def test_a_check_for_a_sample_is_none_for_all_rows():
+    gate, rows, log = _choosy()
+    rows.reason = "a reason"
+    bound = gate.check(COUNT, "q", sampled=True)
+    with pytest.raises(ParameterError, match="a reason"):
+        gate.measure(bound, ONE, "q")
+    assert log.events == []
+
+
+def test_a_checked_question_is_asked_in_its_own_way_only():
+    gate, _, log = _choosy()
+    with pytest.raises(ParameterError, match="in this way"):
+        gate.measure(gate.check(MODE, "q"), ONE, "q")
+    with pytest.raises(ParameterError, match="in this way"):
+        gate.select(gate.check(COUNT, "q"), ONE, "q")
+    assert log.events == []
+
+
+def test_a_question_bound_elsewhere_is_bound_again():
+    """Bounds of another domain would bring another sensitivity."""
+    people = {"x": Number(0, 1), "p": Opaque()}
+    wide = Domain(people, person="p", rows_per_person=50)
+    query = Sum(Everyone(), (Block(Values(("x",))),))
+    gate, _, _ = _choosy(Domain({"x": Number(0, 1)}, neighbours="replace", rows=3))
+    found = gate.measure(bind(query, wide), ONE, "q")
+    assert found.noises == noises_for(bind(query, gate.domain), ONE)
+    assert found.noises != noises_for(bind(query, wide), ONE)

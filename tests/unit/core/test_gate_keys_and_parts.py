@@ -9,7 +9,6 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import bind
 from discreto.core.charge import Reservation
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number
@@ -17,7 +16,7 @@ from discreto.core.fold import made_up
 from discreto.core.gate import Gate
 from discreto.core.maps import Bins, Categories, Largest
 from discreto.core.maps.row_partition import HashParts, Parts
-from discreto.core.query import Block, Choice, Everyone, Ones, Sum
+from discreto.core.query import Block, Choice, Everyone, Ones, Sum, bind
 from discreto.core.unknown_keys import Keys
 from discreto.errors import LedgerError, ParameterError
 from discreto.testing import simulate

@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
-from discreto.core.bound import bind
 from discreto.core.gate import Gate
 from discreto.core.maps import Values
-from discreto.core.query import Block, Everyone, Ones, Sum
+from discreto.core.query import Block, Everyone, Ones, Sum, bind
 from discreto.data.engines import LocalEngine
 from discreto.data.frames import StreamFrame
 from discreto.errors import BudgetError, KernelFault
@@ -105,7 +104,7 @@ def test_a_failure_shuts_the_ledger(path: str, monkeypatch: Any) -> None:
 
 
 def test_sums_are_handed_out_for_their_own_question_once() -> None:
-    from discreto.core.source import FoldedAhead
+    from discreto.core.gate import FoldedAhead
 
     class Source:
         refusal = column = texts = seen = unready = unchanged = None

@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreto as dp
+from discreto.core.people import name_of
 from discreto.data.frames import PersonFrame, open_frame
-from discreto.data.frames.people import name_of, people_of
+from discreto.data.frames.convert import people_of
 
 BIG = 2**60
 NAMES = [

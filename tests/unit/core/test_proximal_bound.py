@@ -14,9 +14,9 @@ import pytest
 from silos import LINEAR, NAMES, parts
 
 import discreto as dp
-from discreto.core.bound import inside
 from discreto.core.maps import ClippedGradient, Scaled, proximal
 from discreto.core.maps.gradients import TOP
+from discreto.core.query import inside
 from discreto.errors import ParameterError
 from discreto.testing import simulate
 

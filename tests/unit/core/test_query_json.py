@@ -13,8 +13,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreto.core import aggregate
-from discreto.core.bound import bind
-from discreto.core.contribution import bound_of_nobody
 from discreto.core.cost import Cost
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.fold import made_up
@@ -68,7 +66,8 @@ from discreto.core.maps.tree_gradients import Gradients, LeafShifts, Residuals
 from discreto.core.maps.tree_splits import SplitHistogram, SplitScore
 from discreto.core.maps.trees import Grid, Leaves, Tree
 from discreto.core.maps.unit_columns import Indicator
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.people import bound_of_nobody
+from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum, bind
 from discreto.core.query_json import digest
 from discreto.errors import DiscretoError, DomainError, KernelFault, ParameterError
 from discreto.testing import simulate

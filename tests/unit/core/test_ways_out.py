@@ -16,13 +16,21 @@ import numpy as np
 import pytest
 
 from discreto import Category, Domain, Ledger, Number, Table
-from discreto.core.bound import Bound, bind
 from discreto.core.cost import Cost
 from discreto.core.gate import Gate
 from discreto.core.maps import Categories, Largest, Values
 from discreto.core.noise.calibration import Noise
 from discreto.core.noise.sampler import Sampler
-from discreto.core.query import Block, Choice, Everyone, Ones, Randomise, Sum
+from discreto.core.query import (
+    Block,
+    Bound,
+    Choice,
+    Everyone,
+    Ones,
+    Randomise,
+    Sum,
+    bind,
+)
 from discreto.core.steps import Steps, steps_for
 from discreto.core.unknown_keys import Keys, OpenText
 from discreto.errors import UnsafeError

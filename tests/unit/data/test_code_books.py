@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import discreto as dp
 from discreto.cli import app
-from discreto.data.frames.category_codes import from_code_book
+from discreto.data.code_books import from_code_book
 from discreto.errors import DomainError
 from discreto.testing import simulate
 

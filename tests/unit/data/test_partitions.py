@@ -9,10 +9,10 @@ import pytest
 
 import discreto as dp
 from discreto.core import aggregate
-from discreto.core.bound import inside
 from discreto.core.maps import Categories, Partition, SoftVotes, from_json, to_json
-from discreto.core.maps.simplex_features import soft_votes
-from discreto.core.query import Block, Sum
+from discreto.core.maps.simplex_features import soft_votes, weights_of
+from discreto.core.query import Block, Sum, inside
+from discreto.core.validation import check_parts
 from discreto.errors import ParameterError
 
 MIXED = {
@@ -109,7 +109,10 @@ def test_votes_do_not_depend_on_the_rows_beside(classes):
     "weights", [(), ((1.0,), (1.0, 2.0)), ((float("nan"),),), ((True,),), [[1.0]]]
 )
 def test_votes_of_strangers_are_checked(weights):
+    domain = dp.Domain({"x": dp.Number(0, 1)})
+    width = weights_of("x", domain)
+    check_parts(SoftVotes(("x",), ((1.0,) * width,) * 2), domain)
     with pytest.raises(ParameterError):
-        SoftVotes(("x",), weights)
+        check_parts(SoftVotes(("x",), weights), domain)
     with pytest.raises(ParameterError):
         SoftVotes(("x",), ((1.0,),)).check(mixed_domain())

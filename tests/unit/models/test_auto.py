@@ -51,6 +51,7 @@ def test_two_classes_are_told_apart_in_cells_then_by_trees(rows, cost, name):
     assert type(model).__name__ == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "rows", "cost", "name"),
     [
@@ -71,6 +72,7 @@ def test_more_classes_go_by_rows_of_a_class_over_noise(columns, rows, cost, name
     assert type(model).__name__ == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "epsilon", "name"),
     [
@@ -98,6 +100,7 @@ def number(rows=None):
     return dp.Domain(columns | goal, target="y", rows=rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "cost", "trees", "line"),
     [
@@ -117,6 +120,7 @@ def test_a_line_comes_before_trees_and_the_mean_before_both(rows, cost, trees, l
         assert model.n_trees_ > 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", [dp.Cost.of(1), dp.Cost.of(1, "1e-5")])
 def test_what_is_left_hears_the_rows_as_well_as_the_count_did(cost):
     """A count costs a twentieth: rules must not fall to the next lower strength."""

@@ -15,8 +15,8 @@ import pytest
 import discreto as dp
 from discreto.core.cost import Cost
 from discreto.core.expressions import Select, Where, view_to_json
-from discreto.core.ledger.proof import check_proof
 from discreto.errors import BudgetError, LedgerError, ParameterError
+from discreto.release.ledger_proof import check_proof
 from discreto.service import Service, read_config
 from discreto.service.asking import Door
 from discreto.service.demo import write_demo

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from discreto.core.domain.domain import Domain
-from discreto.core.ledger.store import Store
+from discreto.core.ledger.sqlite import SqliteStore
 from discreto.errors import DomainError, ParameterError
 from discreto.service import Service, read_config
 from discreto.service.demo import write_demo
@@ -125,7 +125,7 @@ def test_odd_audits_are_refused(service: Service) -> None:
 
 def test_a_state_of_an_older_version_is_brought_up(tmp_path: Path) -> None:
     path = str(tmp_path / "old.state")
-    old = Store(path, 10.0, tuple(f"{s} STRICT" for s in _SCHEMA))
+    old = SqliteStore(path, 10.0, tuple(f"{s} STRICT" for s in _SCHEMA))
     old.create(lambda db: None)
     old.close()
     state = State(path)

@@ -89,6 +89,7 @@ def test_least_squares_by_brute_force():
             assert spread**2 == pytest.approx(inside @ covariance @ inside)
 
 
+@pytest.mark.slow
 def test_errors_cover():
     """60 seeded tables: every margin is covered in about 95 of 100."""
     truth = dict(ask("crosstab(region, sex, cut(age, [18, 65]))").items())

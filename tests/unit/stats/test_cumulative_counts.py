@@ -43,6 +43,7 @@ def test_without_noise_ranks_are_exact(bins: int) -> None:
     np.testing.assert_allclose(ranks[:, 1:], rows.cumsum(axis=1), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chance", CHANCES)
 @pytest.mark.parametrize("bins", BINS)
 def test_the_variance_is_known_and_the_least_there_is(bins: int, chance: float) -> None:

@@ -36,12 +36,22 @@ def test_without_noise_they_are_exact(several: int, epsilon: Any, delta: Any) ->
     assert high.value == pytest.approx(7.25, abs=step)
 
 
+def test_without_noise_values_with_few_digits_are_exact() -> None:
+    values = [4, 2, 7, 1]
+    low, high = ends({"x": values, "y": values}, "y", simulate(noise=False))
+    assert (low.value, high.value) == (1, 7)
+    table = dp.Table({"x": values, "y": values}, DOMAIN, simulate(noise=False))
+    assert dp.stats.quantile(table, "y", 0.5, epsilon=1).value == 2
+    assert dp.stats.quantile(table, "y", [0.25, 1], epsilon=1).value.tolist() == [1, 7]
+
+
 @pytest.mark.parametrize("value", [0, 5, 10])
 def test_one_row_is_both_ends(value: int) -> None:
     low, high = ends({"x": [value], "y": [value]}, "x", simulate(noise=False))
     assert (low.value, high.value) == (value, value)
 
 
+@pytest.mark.slow
 def test_with_noise_some_rows_lie_beyond_them() -> None:
     rng = np.random.default_rng(0)
     rows = {"x": rng.integers(0, 11, 5000), "y": rng.uniform(2, 3, 5000)}

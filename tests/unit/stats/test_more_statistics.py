@@ -141,6 +141,7 @@ def test_other_arguments_are_refused(text):
         ask(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_intervals_cover_the_population(delta):
     """120 seeded tables: each is expected to be covered in 95 of 100."""
@@ -163,6 +164,7 @@ def test_few_rows_say_nothing():
     assert table.answer(sentence("independence(g, h)"), epsilon="0.1").value[1] == 1
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """40 seeded tables; what is expected is 95 of 100 (benchmarks have 2,000)."""
     names = ["lorenz(w)", "gini(w)", "distribution(x, [2, 4, 6])", "median(x) by g"]

@@ -30,6 +30,7 @@ MANY = sample(0, 1_000_000)["x"]
 TRUTH = {"mean": MANY.mean(), "share": (MANY > 5).mean()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize("name", ASKED)
 def test_they_cover_the_population_as_often_as_they_say(name, level):

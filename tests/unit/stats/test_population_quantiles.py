@@ -12,6 +12,7 @@ from discreto.testing import simulate
 DOMAIN = dp.Domain({"x": dp.Number(0, 100, missing=False)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chance", [0.5, 0.9])
 @pytest.mark.parametrize(("rows", "epsilon"), [(300, 1), (2000, 0.3)])
 def test_they_cover_the_quantile_of_the_population(chance, rows, epsilon):

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from discreto.core.documents import check_plain
 from discreto.core.domain.columns import (
     Boolean,
     Category,
@@ -35,7 +36,6 @@ from discreto.core.domain.json import (
     read_domain_file,
 )
 from discreto.core.domain.owner_statement import OwnerStatement
-from discreto.core.field_types import check_plain
 from discreto.errors import DomainError, ParameterError
 from discreto.text.wrong_calls import checked_init, did_you_mean
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from discreto.core.domain.dates import Date, DateTime, show_date
 from discreto.core.domain.domain import Category, Column, Domain, Number, Value
-from discreto.core.field_types import forms_of
 from discreto.core.frame import Array
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.validation import forms_of
 from discreto.errors import DomainError
 
 LARGEST = 1e150  # numbers beyond become this: products of two of them are still finite

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreto.core.documents import check_plain
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.expressions.arithmetic import Apply, Arithmetic, Clip, Power
 from discreto.core.expressions.dates import AgeAt, DatePart, DaysBetween, Period
@@ -28,7 +29,6 @@ from discreto.core.expressions.logic import (
 )
 from discreto.core.expressions.recoding import Cut, Recode, Text, ToNumber
 from discreto.core.expressions.values import Col, Const
-from discreto.core.field_types import check_plain
 from discreto.core.frame import Array, Frame, Origin, Place
 from discreto.core.query import Batch
 from discreto.core.query_json import decode, encode

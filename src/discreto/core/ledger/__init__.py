@@ -1,12 +1,13 @@
-"""The durable ledger: what has been spent on a population, and who spent it.
+"""The durable ledger: the charges against a population's budget, and their chain.
 
-``ledger`` holds the rules (charge first, never refund), ``chain`` the hashes that make
-changes visible, ``entries`` the rows, ``anchor`` the second opinion that catches a
-restored backup. Under them is a ``database``: a SQLite file (``store``) or a schema in
-PostgreSQL (``postgres``); ``fork`` keeps connections from being inherited.
+``ledger`` holds the rules (charge first, never refund). ``transaction`` makes charges,
+``group_commit`` shares transactions between threads, ``accounts`` adds charges up,
+``chain`` makes changes visible by hashes, ``entries`` reads and writes the rows. Under
+them is a ``database``: a SQLite file (``sqlite``) or a schema in PostgreSQL
+(``postgres``).
 """
 
-from discreto.core.ledger.analyst import AnalystLedger
+from discreto.core.ledger.accounts import AnalystLedger
 from discreto.core.ledger.ledger import Ledger
 
 __all__ = ["AnalystLedger", "Ledger"]

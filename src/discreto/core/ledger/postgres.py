@@ -2,8 +2,8 @@
 
 ``postgresql://host/database#patients`` is the ledger ``patients``: a schema of its own,
 with the same tables, chain and fractions as a file. Writers take turns by a lock on a
-table; a commit is on the server's disk before it is reported. A connection
-that breaks is opened anew, and what this process has committed must still be there.
+table; a commit is on the server's disk before it is reported. A connection that breaks
+is replaced before the next transaction begins.
 
 A pooler may run every transaction on another session. So nothing is set for a session:
 each transaction sets its schema, its durability and its time limits for itself.
@@ -20,41 +20,127 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from discreto.core.ledger import postgres_schema as schemas
-from discreto.core.ledger.database import CutShort, Database, Fill
-from discreto.core.ledger.fork import watch
+from discreto.core.ledger import database
+from discreto.core.ledger.database import CutShort, Database, Fill, StoreBase
 from discreto.errors import LedgerError, MissingExtraError, ParameterError
+from discreto.text import ledger_messages as say
 from discreto.text.install_commands import install_command
 
 SCHEMES = ("postgresql", "postgres")
+LARGE = 1 << 16  # bytes of an answer that has a row of its own in ``large_answer``
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_REMOVES = ("delete", "truncate")
+_BODIES = {
+    "append_only": "BEGIN RAISE EXCEPTION 'append only'; END",
+    "discreto_writes": "BEGIN IF current_setting('discreto.writes', true) IS DISTINCT "
+    "FROM 'on' THEN RAISE EXCEPTION 'written by discreto only'; END IF; "
+    "RETURN NULL; END",
+}
+# Triggers as (table, event, function): those of version 1, of 3, and of large answers.
+_FIRST = tuple(
+    (table, what, "append_only")
+    for table in database.APPEND_ONLY
+    for what in ("update", *_REMOVES)
+)
+_THIRD = (
+    *((table, w, "append_only") for table in ("account", "meta") for w in _REMOVES),
+    ("meta", "update", "append_only"),
+    *((table, what, "discreto_writes") for table, what in database.GUARDED),
+)
+_FOURTH = tuple(("large_answer", what, "append_only") for what in ("update", *_REMOVES))
+
+
+def _function(name: str) -> str:
+    return (
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$${_BODIES[name]}$$"
+    )
+
+
+def _guards(triggers: tuple[tuple[str, str, str], ...]) -> tuple[str, ...]:
+    return tuple(
+        f"CREATE TRIGGER {table}_{what} BEFORE {what.upper()} ON {table} "
+        f"FOR EACH STATEMENT EXECUTE FUNCTION {function}()"
+        for table, what, function in triggers
+    )
+
+
+_LARGE_TABLE = (
+    'CREATE TABLE large_answer(name TEXT COLLATE "C" PRIMARY KEY, body TEXT NOT NULL)',
+    *_guards(_FOURTH),
+)
+_GUARDS = (_function("discreto_writes"), *_guards(_THIRD))
+SCHEMA = (
+    # Texts are compared byte by byte, as SQLite does, whatever the server's language.
+    *(
+        one.format(text='TEXT COLLATE "C"', number="BIGINT", end="")
+        for one in database.TABLES
+    ),
+    _function("append_only"),
+    *_guards(_FIRST),
+    *_GUARDS,
+    *_LARGE_TABLE,
+)
+_COLUMNS = (
+    "SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || "
+    "is_nullable || ' ' || coalesce(collation_name, '') "
+    "FROM information_schema.columns WHERE table_schema = current_schema()"
+)
+_TRIGGERS = (
+    "SELECT c.relname || ' ' || t.tgname || ' ' || t.tgtype::text || ' ' || "
+    "t.tgenabled::text || ' ' || p.proname || ' ' || p.prosrc "
+    "FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+    "JOIN pg_proc p ON p.oid = t.tgfoid "
+    "JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = current_schema() AND NOT t.tgisinternal"
+)
+_MADE_COLUMNS = {
+    *("meta name text NO C", "meta value text NO "),
+    *("account name text NO C", "account epsilon text NO ", "account spent text NO "),
+    *("entry seq bigint NO ", "entry body text NO "),
+    *("entry key text YES C", "entry hash text NO "),
+    *("answer seq bigint NO ", "answer body text NO ", "answer hash text NO "),
+    *("large_answer name text NO C", "large_answer body text NO "),
+}
+# PostgreSQL's own numbers for "before, for each statement" and the events.
+_KINDS = {"insert": 6, "update": 18, "delete": 10, "truncate": 34}
+
+
+def _shown(triggers: tuple[tuple[str, str, str], ...]) -> set[str]:
+    """Return triggers as ``_TRIGGERS`` finds them."""
+    return {
+        f"{table} {table}_{what} {_KINDS[what]} O {function} {_BODIES[function]}"
+        for table, what, function in triggers
+    }
+
+
+def _set_of(db: Database, query: str) -> set[str]:
+    return {row[0] for row in db.execute(query)}
 
 
 def is_postgres(path: str) -> bool:
-    """Whether this is the address of a ledger in PostgreSQL."""
+    """Return True if this is the address of a ledger in PostgreSQL."""
     return path.partition("://")[0] in SCHEMES and "://" in path
 
 
-class PostgresStore:
+class PostgresStore(StoreBase):
     """Transactions on one ledger in a PostgreSQL database.
 
-    One connection that writes and one that reads, so that nobody who looks waits for a
-    disk; one thread at a time uses each. They are closed before a fork and opened again
-    after it.
+    One connection writes and one reads, so that readers do not wait for a disk. One
+    thread at a time uses each. They are closed before a fork and opened again after it.
     """
 
+    large = LARGE
+
     def __init__(
-        self, path: str, timeout: float, schema: tuple[str, ...] = schemas.SCHEMA
+        self, path: str, timeout: float, schema: tuple[str, ...] = SCHEMA
     ) -> None:
         self._statements = schema
         # The first table is the one whose lock makes writers take turns.
         self._turns = schema[0].removeprefix("CREATE TABLE ").partition("(")[0]
         parts = urlsplit(path)
         if not _NAME.fullmatch(parts.fragment):
-            raise ParameterError(
-                "the address of a ledger in PostgreSQL ends with its name, in small "
-                "letters: postgresql://host/database#patients."
-            )
+            raise ParameterError(say.BAD_ADDRESS)
         self._driver = _psycopg()
         self._server = urlunsplit(parts._replace(fragment=""))
         secret = parts.password is not None or "password=" in parts.query
@@ -62,40 +148,29 @@ class PostgresStore:
         self._schema = f"discreto_{parts.fragment}"
         host = parts.netloc.rpartition("@")[2]
         self.path = f"postgresql://{host}{parts.path}#{parts.fragment}"
-        self._wait, self._pid = max(1, math.ceil(timeout)), os.getpid()
+        self._wait = max(1, math.ceil(timeout))
         self._writer, self._reader = _Line(), _Line()
-        self._closed = self._lost = False
-        self._last: tuple[int, str] | None = None
-        watch(self)
+        super().__init__()
 
     # Opening
 
     def exists(self) -> bool:
-        """Whether there is a ledger already."""
-        with self._line(self._writer) as line:
-            found = self._connection(line).execute(
-                "SELECT to_regclass(%s)", (f"{self._schema}.{self._turns}",)
-            )
-            return found.fetchone()[0] is not None
+        """Return True if there is a ledger already."""
+        name = f"{self._schema}.{self._turns}"
+        with self._transaction(self._writer, "READ ONLY") as db:
+            return bool(db.execute("SELECT to_regclass(?)", (name,)).fetchone()[0])
 
     def create(self, fill: Fill) -> None:
         """Make the schema, complete or not at all; an existing one wins a race."""
-        with self._line(self._writer) as line:
-            db = self._connection(line)
-            db.execute(self._beginning(""))
-            try:
-                # Those who make it at once take turns; the others find it made.
-                db.execute("SELECT pg_advisory_xact_lock(7365293)")
-                query = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
-                if db.execute(query, (self._schema,)).fetchone() is None:
-                    db.execute(f"CREATE SCHEMA {self._schema}")
-                    for statement in self._statements:
-                        db.execute(statement)
-                    fill(_Transaction(db))
-                db.execute("COMMIT")
-            except BaseException:
-                self._roll_back(line, db)
-                raise
+        with self._transaction(self._writer, "") as db:
+            # Processes that make it at once take turns; the others find it made.
+            db.execute("SELECT pg_advisory_xact_lock(7365293)")
+            query = "SELECT 1 FROM pg_namespace WHERE nspname = ?"
+            if db.execute(query, (self._schema,)).fetchone() is None:
+                db.execute(f"CREATE SCHEMA {self._schema}")
+                for statement in self._statements:
+                    db.execute(statement)
+                fill(db)
 
     def _connection(self, line: _Line) -> Any:
         if line.db is None:
@@ -103,7 +178,7 @@ class PostgresStore:
         return line.db
 
     def _open(self) -> Any:
-        # Nobody needs to close a ledger, so a connection may end without a warning.
+        # A ledger need not be closed, so a connection may end without a warning.
         quiet = {"__del__": lambda connection: None}
         kind: Any = type("LedgerConnection", (self._driver.Connection,), quiet)
         db = kind.connect(
@@ -116,10 +191,7 @@ class PostgresStore:
         )
         try:
             if db.execute("SHOW fsync").fetchone()[0] != "on":
-                raise LedgerError(
-                    f"the server of {self.path!r} runs with fsync off: it could forget "
-                    "a charge. Turn it on."
-                )
+                raise LedgerError(say.FSYNC_OFF.format(path=self.path))
         except BaseException:
             db.close()
             raise
@@ -138,6 +210,9 @@ class PostgresStore:
         return (
             f"BEGIN {kind}; SET LOCAL search_path TO {self._schema}, pg_temp; "
             "SET LOCAL synchronous_commit TO on; SET LOCAL discreto.writes TO 'on'; "
+            # A limit of the role for its queries is not meant for a ledger: it could
+            # cut a commit, or make a long verification impossible.
+            "SET LOCAL statement_timeout TO 0; "
             # A client that holds the lock and does nothing is sent away.
             f"SET LOCAL lock_timeout TO {limit}; "
             f"SET LOCAL idle_in_transaction_session_timeout TO {limit}"
@@ -145,27 +220,22 @@ class PostgresStore:
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
-        """One consistent view."""
+        """Give one consistent view."""
         kind = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with self._transaction(self._reader, kind) as db:
             yield db
 
-    def look(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        """Return what one statement finds, in a transaction of its own."""
-        with self.reading() as db:
-            return list(db.execute(sql, values).fetchall())
-
     @contextmanager
     def writing(self) -> Iterator[Database]:
-        """One transaction that no other writer interleaves with, synced at its end."""
+        """Give one transaction that no other writer interleaves with, then sync it."""
         with self._transaction(self._writer, "ISOLATION LEVEL READ COMMITTED") as db:
             db.execute(f"LOCK TABLE {self._turns} IN EXCLUSIVE MODE")
-            self._check_last(db)
             yield db
 
     @contextmanager
-    def _transaction(self, wanted: _Line, kind: str) -> Iterator[Database]:
-        with self._line(wanted) as line:
+    def _transaction(self, line: _Line, kind: str) -> Iterator[Database]:
+        self._check_process()
+        with line.lock, self._telling(line):
             self._check_open()
             self._begin(line, self._beginning(kind))
             db = line.db
@@ -183,23 +253,13 @@ class PostgresStore:
                 self._roll_back(line, db)
                 raise
 
-    @contextmanager
-    def _line(self, line: _Line) -> Iterator[_Line]:
-        """A connection that this thread alone uses; its failures are refusals."""
-        if self._pid != os.getpid():
-            raise LedgerError(
-                f"{self.path!r} was opened in another process. Open the ledger anew."
-            )
-        with line.lock, self._telling(line):
-            yield line
-
     def _begin(self, line: _Line, sql: str) -> None:
-        """Begin on a connection that works: an old one may be broken."""
+        """Begin on a connection that works: the server may have ended an old one."""
         if line.db is not None:
             try:
                 line.db.execute(sql)
                 return
-            except self._driver.OperationalError:
+            except self._driver.Error:
                 self._drop(line)
         self._connection(line).execute(sql)
 
@@ -215,84 +275,67 @@ class PostgresStore:
             with suppress(self._driver.Error, OSError):
                 db.close()
 
-    def remember(self, seq: int, link: str) -> None:
-        """An entry that was committed here: it must be there from now on."""
-        self._last = (seq, link)
-
-    def _check_last(self, db: Database) -> None:
-        """Refuse for good when a backup was put in the place of what we wrote to."""
-        if self._last is None:
-            return
-        seq, link = self._last
-        found = db.execute("SELECT hash FROM entry WHERE seq = ?", (seq,)).fetchone()
-        if found != (link,):
-            self._lost = True
-            self._check_open()
-
-    def _check_open(self) -> None:
-        if self._lost:
-            raise LedgerError(
-                f"{self.path!r} has lost an entry that was committed: a backup was "
-                "restored or the history was rewritten. Nothing was released."
-            )
-        if self._closed:
-            raise LedgerError(
-                f"the ledger {self.path!r} is closed: nothing was released. Open it "
-                "anew."
-            )
-
     @contextmanager
     def _telling(self, line: _Line) -> Iterator[None]:
-        """Every failure of the database refuses the release and says what to do."""
+        """Turn every failure of the database into a refusal that says what to do."""
         errors = self._driver.errors
         try:
             yield
         except (errors.LockNotAvailable, errors.QueryCanceled):
-            self._tell("another process holds it", "try again")
+            self._refuse("another process holds it", "try again")
         except errors.InsufficientPrivilege:
-            self._tell("no permission", "let this user create and write its schema")
+            self._refuse("no permission", "let this user create and write its schema")
         except (errors.UndefinedTable, errors.InvalidSchemaName):
-            self._tell("it is gone", "restore it, do not start anew")
+            self._refuse("it is gone", "restore it, do not start anew")
         except errors.OperationalError as error:
             self._drop(line)
             kind = type(error).__name__  # its text may quote the address
-            self._tell(f"the server cannot be reached or stopped, {kind}", "try again")
+            self._refuse(
+                f"the server cannot be reached or stopped, {kind}", "try again"
+            )
         except self._driver.Error as error:
             self._drop(line)
-            self._tell(type(error).__name__, "it is damaged or not a ledger")
+            self._refuse(type(error).__name__, "it is damaged or not a ledger")
 
-    def _tell(self, what: str, hint: str) -> None:
+    def _refuse(self, what: str, hint: str) -> None:
         raise LedgerError(
-            f"the ledger {self.path!r} cannot be used ({what}): {hint}; nothing was "
-            "released."
+            say.POSTGRES_FAILED.format(path=self.path, what=what, hint=hint)
         ) from None
 
     def is_sound(self, db: Database, *, thorough: bool) -> bool:
-        """Whether the tables and triggers are the ones we made."""
-        return (
-            schemas.columns(db) == schemas.MADE_COLUMNS
-            and schemas.triggers(db) == schemas.MADE_TRIGGERS
-        )
+        """Return True if the tables and triggers are those of ours."""
+        made = _shown(_FIRST + _THIRD + _FOURTH)
+        same = _set_of(db, _COLUMNS) == _MADE_COLUMNS
+        return same and _set_of(db, _TRIGGERS) == made
 
-    def bring_up(self) -> None:
-        """Add the triggers that a ledger of an older version lacks."""
-        with self.reading() as db:
-            old = self._is_old(db)
-        if not old:
-            return
-        with self.writing() as db:
-            if self._is_old(db):
-                for statement in schemas.GUARDS:
-                    db.execute(statement)
+    def missing(self, db: Database) -> tuple[str, ...]:
+        """Return the triggers and tables that a ledger of an older version lacks."""
+        found = _set_of(db, _TRIGGERS) if self._statements == SCHEMA else set()
+        if found == _shown(_FIRST):
+            return _GUARDS + _LARGE_TABLE
+        return _LARGE_TABLE if found == _shown(_FIRST + _THIRD) else ()
 
-    def _is_old(self, db: Database) -> bool:
-        ledger = self._statements == schemas.SCHEMA
-        return ledger and schemas.triggers(db) == schemas.OLD_TRIGGERS
+    # Large answers
 
-    # Letting go
+    def place(self, name: str) -> str:
+        """Return the row of a large answer."""
+        return f"{self._schema}.large_answer, {name}"
+
+    def put_large(self, db: Database, name: str, text: str) -> None:
+        """Store the text of a large answer, in the transaction of its row."""
+        insert = "INSERT INTO large_answer VALUES(?, ?) ON CONFLICT DO NOTHING"
+        db.execute(insert, (name, text))
+
+    def get_large(self, db: Database, name: str) -> str | None:
+        """Return the text of a large answer, or None if there is none."""
+        query = "SELECT body FROM large_answer WHERE name = ?"
+        found = db.execute(query, (name,)).fetchone()
+        return None if found is None else str(found[0])
+
+    # The end
 
     def close(self) -> None:
-        """Let go of the database, for good; waits for the transaction under way."""
+        """Close the database permanently, after the current transaction."""
         with self._writer.lock, self._reader.lock:
             self._closed = True
             self._disconnect()
@@ -302,13 +345,13 @@ class PostgresStore:
             self._drop(line)
 
     def pause(self) -> None:
-        """Before a fork: wait for the transactions under way and close."""
+        """Wait for the transactions under way and close, before a fork."""
         self._writer.lock.acquire()
         self._reader.lock.acquire()
         self._disconnect()
 
     def resume(self, *, child: bool) -> None:
-        """After a fork."""
+        """Go on after a fork."""
         if not child:
             self._reader.lock.release()
             self._writer.lock.release()
@@ -322,7 +365,7 @@ class PostgresStore:
 
 
 class _Line:
-    """A connection, if there is one now, and the lock of whoever uses it."""
+    """A connection, if there is one now, and the lock of the thread that uses it."""
 
     def __init__(self) -> None:
         self.db: Any = None
@@ -336,18 +379,14 @@ class _Transaction:
         self._db = db
 
     def execute(self, sql: str, values: Any = (), /) -> Any:
-        return self._db.execute(_dialect(sql), tuple(values) or None)
+        return self._db.execute(sql.replace("?", "%s"), tuple(values) or None)
 
     def executemany(self, sql: str, rows: Any, /) -> None:
         if len(rows) == 1:
             self.execute(sql, rows[0])
             return
         with self._db.cursor() as cursor:
-            cursor.executemany(_dialect(sql), rows)
-
-
-def _dialect(sql: str) -> str:
-    return sql.replace("?", "%s")
+            cursor.executemany(sql.replace("?", "%s"), rows)
 
 
 def _psycopg() -> Any:
@@ -355,6 +394,6 @@ def _psycopg() -> Any:
         import psycopg
     except ImportError:
         raise MissingExtraError(
-            f"a ledger in PostgreSQL needs psycopg: {install_command('service')}"
+            say.NEEDS_PSYCOPG.format(command=install_command("service"))
         ) from None
     return psycopg

@@ -1,14 +1,16 @@
 """The closed list of row maps and scores that a question may be made of.
 
-Add a map: write a frozen dataclass in ``cells``, ``features`` or ``scores``, add it to
-the list below, and the property tests pick it up.
+Add a map: write a frozen dataclass in ``cells``, ``features`` or ``choice_scores``, add
+it to the list below, and the property tests pick it up. Limits of a field stand in its
+annotation, ``Annotated[int, Range(1, 30)]``; ``check`` states relations between fields
+and to the domain.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from discreto.core.field_types import check_plain
+from discreto.core.documents import check_plain
 from discreto.core.maps.cells import (
     Bins,
     Categories,

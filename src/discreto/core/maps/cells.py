@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import Annotated
 
 import numpy as np
 
 from discreto.core.domain import domain as domains
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.core.maps._names import check_names
 from discreto.core.query import Batch, Cells, Everyone, Floats, Ints
 from discreto.core.row_program import (
     Row,
@@ -26,6 +26,7 @@ from discreto.core.row_program import (
     total,
     within,
 )
+from discreto.core.validation import Length, Names, Range, check_fields
 from discreto.errors import DomainError, ParameterError
 
 MISSING = "(missing or other)"  # no value, or one that was not declared
@@ -36,10 +37,7 @@ MAX_BINS = 1 << 20
 class Present(RowCells):
     """One cell with the rows in which none of these columns is missing."""
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         present_in(self.names, domain)
@@ -58,10 +56,7 @@ class Present(RowCells):
 class Completeness(RowCells):
     """Two cells: rows in which none of these columns is missing, and all others."""
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         present_in(self.names, domain)
@@ -84,13 +79,8 @@ class Categories(RowCells):
     were not declared; ``declared`` leaves such rows out instead.
     """
 
-    names: tuple[str, ...]
+    names: Names
     declared: bool = False
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
-        if not isinstance(self.declared, bool):
-            raise ParameterError("declared is True or False.")
 
     def check(self, domain: Domain) -> None:
         for name in self.names:
@@ -139,14 +129,10 @@ class Bins(RowCells):
     """
 
     name: str
-    bins: int
+    bins: Annotated[int, Range(1, MAX_BINS)]
 
     def __post_init__(self) -> None:
-        check_names((self.name,))
-        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_BINS:
-            raise ParameterError(
-                f"bins must be a whole number from 1 to {MAX_BINS}. Got {self.bins!r}."
-            )
+        check_fields(self)  # a caller's values, which are used before it is bound
 
     def check(self, domain: Domain) -> None:
         domain.number(self.name)
@@ -185,9 +171,6 @@ class WholeGroups(RowCells):
 
     name: str
 
-    def __post_init__(self) -> None:
-        check_names((self.name,))
-
     def check(self, domain: Domain) -> None:
         if not 1 <= whole_numbers(domain.number(self.name)) <= MAX_BINS:
             raise ParameterError(f"{self.name!r} has no or too many whole numbers.")
@@ -217,21 +200,13 @@ class Edges(RowCells):
     """
 
     name: str
-    cuts: tuple[float, ...]
+    cuts: Annotated[tuple[float, ...], Length(0, MAX_BINS), Range(-1e300, 1e300)]
     gaps: bool = False
 
     def __post_init__(self) -> None:
-        check_names((self.name,))
-        if not isinstance(self.gaps, bool):
-            raise ParameterError("gaps is True or False.")
-        cuts = self.cuts
-        if not isinstance(cuts, tuple) or len(cuts) > MAX_BINS:
-            raise ParameterError("cuts must be a list of numbers.")
-        if any(
-            isinstance(c, bool) or not isinstance(c, int | float) or not abs(c) <= 1e300
-            for c in cuts
-        ) or any(a > b for a, b in pairwise(cuts)):
-            raise ParameterError(f"{self.name!r}: cuts must be finite and sorted.")
+        check_fields(self)  # a caller's values, which are used before it is bound
+        if any(a > b for a, b in pairwise(self.cuts)):
+            raise ParameterError(f"{self.name!r}: cuts must be sorted.")
 
     def check(self, domain: Domain) -> None:
         domain.number(self.name)
@@ -258,20 +233,16 @@ class Magnitudes(RowCells):
     """
 
     name: str
-    lowest: int = -20
-    highest: int = 60
-
-    def __post_init__(self) -> None:
-        check_names((self.name,))
-        whole = all(isinstance(e, int) for e in (self.lowest, self.highest))
-        if not whole or not -1000 <= self.lowest < self.highest <= 1000:
-            raise ParameterError("Magnitudes needs whole numbers lowest < highest.")
+    lowest: Annotated[int, Range(-1000, 1000)] = -20
+    highest: Annotated[int, Range(-1000, 1000)] = 60
 
     def reach(self) -> int:
         """How many powers there are on either side of 0."""
         return self.highest - self.lowest + 1
 
     def check(self, domain: Domain) -> None:
+        if self.lowest >= self.highest:
+            raise ParameterError("Magnitudes needs whole numbers lowest < highest.")
         domain.number(self.name)
 
     def count(self, domain: Domain) -> int:
@@ -306,12 +277,9 @@ class Cross(RowCells):
     first: Cells
     second: Cells
 
-    def __post_init__(self) -> None:
-        for part in (self.first, self.second):
-            if not hasattr(part, "codes") or isinstance(part, Everyone):
-                raise ParameterError("Cross takes two cell maps.")
-
     def check(self, domain: Domain) -> None:
+        if Everyone in (type(self.first), type(self.second)):
+            raise ParameterError("Cross takes two cell maps.")
         if self.count(domain) > 1 << 62:
             raise ParameterError("the cells of a Cross are too many.")
 

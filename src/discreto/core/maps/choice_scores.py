@@ -6,16 +6,12 @@ Each is also checked by brute force over all small tables in the tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from discreto.core.lipschitz import (
-    CountExpression,
-    CountScore,
-    Larger,
-    Negative,
-    Shifted,
-    Weighed,
-)
+from discreto.core.domain.domain import Domain
+from discreto.core.lipschitz import Larger, Negative, Shifted, Weighed
+from discreto.core.query import CountExpression, CountScore
+from discreto.core.validation import Length, Range
 from discreto.errors import ParameterError
 
 
@@ -37,16 +33,12 @@ class Ranks(CountScore):
     the quantile misses by 0.
     """
 
-    parts: tuple[int, ...]
-    whole: int
+    parts: Annotated[tuple[int, ...], Length(1, 1 << 22), Range(0, 10**6)]
+    whole: Annotated[int, Range(1, 10**6)]
 
-    def __post_init__(self) -> None:
-        numbers = (self.whole, *self.parts) if isinstance(self.parts, tuple) else (0,)
-        if not all(isinstance(n, int) for n in numbers) or not self.parts:
-            raise ParameterError("Ranks takes whole numbers.")
-        if not 1 <= self.whole <= 10**6 or not all(
-            0 <= part <= self.whole for part in self.parts
-        ):
+    def check(self, domain: Domain) -> None:
+        """Refuse probabilities above 1."""
+        if max(self.parts) > self.whole:
             raise ParameterError("a quantile needs a probability from 0 to 1.")
 
     def expression(self) -> CountExpression:
@@ -70,13 +62,7 @@ class CentredRanks(CountScore):
     """
 
     ranks: Ranks
-    step: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.ranks, Ranks):
-            raise ParameterError("CentredRanks need Ranks.")
-        if type(self.step) is not int or not 0 <= self.step <= 1 << 30:
-            raise ParameterError("CentredRanks take a whole number for each step.")
+    step: Annotated[int, Range(0, 1 << 30)]
 
     def expression(self) -> CountExpression:
         return Shifted(self.ranks.expression(), step=self.step)
@@ -90,13 +76,7 @@ class Extreme(CountScore):
     """The cell of the row that is number ``depth`` from the outside."""
 
     side: Literal["low", "high"]
-    depth: int
-
-    def __post_init__(self) -> None:
-        if self.side not in ("low", "high"):
-            raise ParameterError(f"side must be low or high, not {self.side!r}.")
-        if not isinstance(self.depth, int) or not 1 <= self.depth <= 1 << 40:
-            raise ParameterError("depth must be a whole number from 1 up.")
+    depth: Annotated[int, Range(1, 1 << 40)]
 
     def expression(self) -> CountExpression:
         reached, further = (1, 0) if self.side == "low" else (0, 1)

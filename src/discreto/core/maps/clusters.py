@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from discreto.core.domain.domain import Domain
 from discreto.core.maps._distances import (
@@ -17,17 +18,10 @@ from discreto.core.maps._distances import (
     nearest_point,
     raised,
 )
-from discreto.core.maps._point_checks import (
-    check_norm,
-    check_points,
-    check_positive,
-    check_power,
-)
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.maps.unit_columns import (
-    Term,
+    Terms,
     check_numbers,
-    check_terms,
     may_lack,
     names_of,
     unit_values,
@@ -49,9 +43,13 @@ from discreto.core.row_program import (
     take,
     total,
 )
+from discreto.core.validation import Length, Names, Range, check_widths
 from discreto.errors import ParameterError
 
-Points = tuple[tuple[float, ...], ...]
+Points = Annotated[tuple[tuple[float, ...], ...], Length(1, 1 << 16), Range(-4.0, 4.0)]
+Norm = Annotated[int, Range(1, 2)]  # l1 or l2
+Radius = Annotated[float, Range(1e-9, 1e9)]
+Fuzzifier = Annotated[float, Range(1.001, 100.0)]
 MAX_RINGS = 64
 _STEPS = 1 << SUM_BITS
 
@@ -60,14 +58,11 @@ _STEPS = 1 << SUM_BITS
 class Nearest(RowCells):
     """One cell for each centre, with the rows that are nearest to it."""
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
 
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def count(self, domain: Domain) -> int:
@@ -90,19 +85,13 @@ class Rings(RowCells):
     differences, 2 is the Euclidean distance.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    bins: int
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        if not isinstance(self.bins, int) or not 1 <= self.bins <= MAX_RINGS:
-            raise ParameterError(f"bins must be 1 to {MAX_RINGS}. Got {self.bins!r}.")
+    bins: Annotated[int, Range(1, MAX_RINGS)]
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def count(self, domain: Domain) -> int:
@@ -139,18 +128,13 @@ class Deviations(RowFeatures):
 
     proof = "docs/proofs/sensitivity.md#linear"
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    radius: float
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        check_positive(self.radius)
+    radius: Radius
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -174,16 +158,12 @@ class FuzzyWeights(RowFeatures):
     powers add up to at most one.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_power(self.power)
+    power: Fuzzifier
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -208,20 +188,15 @@ class FuzzyPresence(RowFeatures):
     in each column.
     """
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-    asked: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_power(self.power)
-        check_terms(self.asked)
-        if not set(self.asked) <= set(self.names):
-            raise ParameterError("presence is asked of some of the columns.")
+    power: Fuzzifier
+    asked: Names
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
+        if not set(self.asked) <= set(self.names):
+            raise ParameterError("presence is asked of some of the columns.")
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -248,20 +223,14 @@ class FuzzyPulls(RowFeatures):
 
     proof = "docs/proofs/sensitivity.md#linear"
 
-    names: tuple[Term, ...]
+    names: Terms
     centres: Points
-    power: float
-    radius: float
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        check_points(self.centres, len(self.names))
-        check_norm(self.norm)
-        check_power(self.power)
-        check_positive(self.radius)
+    power: Fuzzifier
+    radius: Radius
+    norm: Norm = 1
 
     def check(self, domain: Domain) -> None:
+        check_widths(self.centres, len(self.names))
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -287,7 +256,7 @@ def diameter(width: int, norm: int) -> float:
     return 2.0 * (width if norm == 1 else math.sqrt(width))
 
 
-def _unit(names: tuple[Term, ...], row: Row, domain: Domain) -> list[Value]:
+def _unit(names: Terms, row: Row, domain: Domain) -> list[Value]:
     """Return columns on [-1, 1]; NaN where a number is missing."""
     return row.keep(unit_values(names, row, domain, gaps=True))
 
@@ -298,7 +267,7 @@ def _powers(of: FuzzyWeights | FuzzyPulls, x: list[Value], row: Row) -> list[Val
 
 
 def _from_nearest(
-    names: tuple[Term, ...], centres: Points, row: Row, domain: Domain
+    names: Terms, centres: Points, row: Row, domain: Domain
 ) -> list[Value]:
     """Return the way from the nearest centre; NaN along what is missing."""
     x = _unit(names, row, domain)

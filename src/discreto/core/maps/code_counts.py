@@ -8,7 +8,6 @@ from discreto.core.domain.domain import Domain
 from discreto.core.maps.trees import Grid
 from discreto.core.query import Shape
 from discreto.core.row_program import Row, RowCodes, Value
-from discreto.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +19,6 @@ class CodeCounts(RowCodes):
     """
 
     grid: Grid
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid):
-            raise ParameterError("CodeCounts are those of a Grid.")
 
     def check(self, domain: Domain) -> None:
         """The grid says whether it fits."""

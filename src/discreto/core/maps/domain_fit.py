@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreto.core.domain.domain import Domain, Number
-from discreto.core.maps._names import check_names
 from discreto.core.query import Shape
 from discreto.core.row_program import Row, RowFeatures, Value, missing
+from discreto.core.validation import Names
 from discreto.errors import DomainError
 
 UNKNOWN = -2  # the code of a value that was not declared; other codes below 0: missing
@@ -21,10 +21,7 @@ class Unfit(RowFeatures):
     gives the three of a column 1 together.
     """
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         for name in self.names:

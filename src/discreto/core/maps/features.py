@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from discreto.core.domain.domain import Domain, Number
-from discreto.core.maps._names import check_names
 from discreto.core.maps.unit_columns import (
     Indicator,
-    Term,
+    Terms,
     check_numbers,
-    check_terms,
     names_of,
 )
 from discreto.core.query import Shape
@@ -26,6 +24,7 @@ from discreto.core.row_program import (
     present_or,
     quadratic_parts,
 )
+from discreto.core.validation import Names, Range
 from discreto.errors import ParameterError
 
 SUM_BITS = 30  # a sum of single values: 2^30 steps for half a range
@@ -41,19 +40,10 @@ class Values(RowFeatures):
     with an intercept. A missing value adds nothing: it counts as the origin.
     """
 
-    names: tuple[Term, ...]
-    bits: int = SUM_BITS
+    names: Terms
+    bits: Annotated[int, Range(1, SUM_BITS)] = SUM_BITS
     origin: Literal["centre", "zero"] = "centre"
     constant: bool = False
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        if not isinstance(self.bits, int) or not 1 <= self.bits <= SUM_BITS:
-            raise ParameterError(f"bits must be 1 to {SUM_BITS}. Got {self.bits!r}.")
-        if not isinstance(self.constant, bool):
-            raise ParameterError("constant is True or False.")
-        if self.origin not in ("centre", "zero"):
-            raise ParameterError(f"origin must be centre or zero, not {self.origin!r}.")
 
     def check(self, domain: Domain) -> None:
         check_numbers(self.names, domain)
@@ -92,10 +82,7 @@ class Values(RowFeatures):
 class Presence(RowFeatures):
     """A 1 for each of these Number columns that is there, 0 for one that is missing."""
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         check_numbers(self.names, domain)
@@ -120,16 +107,12 @@ class Bernstein(RowFeatures):
     of them together by no more than one.
     """
 
-    names: tuple[str, ...]
-    degree: int
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
-        good = isinstance(self.degree, int) and self.degree in (1, 2)
-        if not good or (self.degree + 1) ** len(self.names) > 81:
-            raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
+    names: Names
+    degree: Annotated[int, Range(1, 2)]
 
     def check(self, domain: Domain) -> None:
+        if (self.degree + 1) ** len(self.names) > 81:
+            raise ParameterError("Bernstein takes degree 1 or 2 and a few columns.")
         for name in self.names:
             domain.number(name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from discreto.core.maps.neighbors import GRID
 from discreto.core.maps.unit_columns import rows_with_gaps
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.core.rounding import whole
+from discreto.core.validation import Length, Range, check_widths
 from discreto.errors import ParameterError
 
 MAX_CUTS = 16
@@ -31,32 +33,21 @@ class Sides:
 
     numbers: tuple[str, ...]
     categories: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...]
-    marks: tuple[tuple[tuple[float, ...], ...], ...]
-    offsets: tuple[float, ...]
-    fill: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        names = (*_tuple(self.numbers), *_tuple(self.categories))
-        texts = all(isinstance(name, str) for name in names)
-        if not names or not texts or len(set(names)) != len(names):
-            raise ParameterError(f"columns must be different names. Got {names!r}.")
-        cuts = len(_tuple(self.offsets))
-        if not 1 <= cuts <= MAX_CUTS:
-            raise ParameterError(f"a row has 1 to {MAX_CUTS} sides. Got {cuts}.")
-        good = len(_tuple(self.weights)) == len(_tuple(self.marks)) == cuts
-        good = good and _reals(self.offsets, 1e6) and _reals(_tuple(self.fill), 1)
-        good = good and len(self.fill) in (0, len(self.numbers))
-        for row, lists in zip(self.weights, self.marks, strict=False):
-            good = good and len(_tuple(row)) == len(self.numbers) and _reals(row, 1)
-            good = good and len(_tuple(lists)) == len(self.categories)
-            good = good and all(_reals(_tuple(part), 1) for part in lists)
-        if not good:
-            raise ParameterError(
-                "each cut needs a weight from -1 to 1 for every number and category."
-            )
+    weights: Annotated[tuple[tuple[float, ...], ...], Range(-1, 1)]
+    marks: Annotated[tuple[tuple[tuple[float, ...], ...], ...], Range(-1, 1)]
+    offsets: Annotated[tuple[float, ...], Length(1, MAX_CUTS), Range(-1e6, 1e6)]
+    fill: Annotated[tuple[float, ...], Range(-1, 1)] = ()
 
     def check(self, domain: Domain) -> None:
+        names = (*self.numbers, *self.categories)
+        if not names or len(set(names)) != len(names):
+            raise ParameterError(f"columns must be different names. Got {names!r}.")
+        if {len(self.weights), len(self.marks)} != {len(self.offsets)}:
+            raise ParameterError("each cut needs its weights.")
+        if len(self.fill) not in (0, len(self.numbers)):
+            raise ParameterError("every number needs one that fills gaps.")
+        check_widths(self.weights, len(self.numbers))
+        check_widths(self.marks, len(self.categories))
         for name in self.numbers:
             domain.number(name)
         sizes = [len(domain.category(name).categories) for name in self.categories]
@@ -101,20 +92,12 @@ class Memberships:
     more than that; asking for each table apart would need the same noise.
     """
 
-    tables: tuple[Sides, ...]
-
-    def __post_init__(self) -> None:
-        tables = _tuple(self.tables)
-        if not all(isinstance(table, Sides) for table in tables):
-            raise ParameterError("Memberships is made of Sides.")
-        sizes = {len(table.offsets) for table in self.tables}
-        if len(sizes) != 1 or len(tables) > MAX_TABLES:
-            raise ParameterError(
-                f"1 to {MAX_TABLES} tables must have the same number of cuts."
-            )
+    tables: Annotated[tuple[Sides, ...], Length(1, MAX_TABLES)]
 
     def check(self, domain: Domain) -> None:
-        """Each of its tables says whether it fits."""
+        """Refuse tables of different sizes."""
+        if len({len(table.offsets) for table in self.tables}) != 1:
+            raise ParameterError("all tables must have the same number of cuts.")
 
     def shape(self, domain: Domain) -> Shape:
         cells = [table.count(domain) for table in self.tables]

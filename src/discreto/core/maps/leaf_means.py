@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
 from discreto.core.domain.domain import Domain
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.query import Block, Cells, Fold, Ints, Shape, Sum
+from discreto.core.validation import Range
 from discreto.errors import ParameterError
 
 
@@ -31,13 +33,8 @@ class LeafMean:
     proof = "docs/proofs/boosting.md#leaves"
 
     gradients: Gradients
-    ridge: float
-    most: float
-
-    def __post_init__(self) -> None:
-        one = len(self.gradients.start) == 1 and not self.gradients.weight
-        if not one or not 0 <= self.ridge <= 1e12 or not 0 <= self.most <= 1:
-            raise ParameterError("a LeafMean is that of single bounded gradients.")
+    ridge: Annotated[float, Range(0.0, 1e12)]
+    most: Annotated[float, Range(0.0, 1.0)]
 
     @property
     def top(self) -> int:
@@ -56,7 +53,9 @@ class LeafMean:
         return math.ceil(far * self.top)  # whole: the value is rounded
 
     def check(self, domain: Domain) -> None:
-        """Its gradients say whether they fit."""
+        """Refuse gradients of several scores."""
+        if len(self.gradients.start) != 1 or self.gradients.weight:
+            raise ParameterError("a LeafMean is that of single bounded gradients.")
 
     def shape(self, domain: Domain) -> Shape:
         # Rows that come or go one after another add up, so what holds for sums of rows

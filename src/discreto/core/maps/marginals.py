@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from discreto.core.domain.domain import Domain, Neighbours
-from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import Categories
 from discreto.core.query import Batch, Ints
+from discreto.core.validation import Length, Names, Range
 from discreto.errors import ParameterError
 
 MOST_MARGINALS = 1 << 14
@@ -35,22 +35,14 @@ class MarginalCounts:
 
     proof = "docs/proofs/marginals.md#one-row-moves-a-distance-by-at-most-one"
 
-    names: tuple[str, ...]
-    sets: tuple[tuple[int, ...], ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
-        sets = self.sets
-        good = isinstance(sets, tuple) and 1 <= len(sets) <= MOST_MARGINALS
-        for places in sets if good else ():
-            good = good and isinstance(places, tuple) and len(places) > 0
-            good = good and all(type(p) is int for p in places)
-            good = good and all(0 <= p < len(self.names) for p in places)
-            good = good and len(set(places)) == len(places)
-        if not good:
-            raise ParameterError("MarginalCounts needs sets of different columns.")
+    names: Names
+    sets: Annotated[tuple[tuple[int, ...], ...], Length(1, MOST_MARGINALS)]
 
     def check(self, domain: Domain) -> None:
+        for places in self.sets:
+            inside = places and 0 <= min(places) <= max(places) < len(self.names)
+            if not inside or len(set(places)) != len(places):
+                raise ParameterError("MarginalCounts needs sets of different columns.")
         for name in self.names:
             domain.category(name)
 
@@ -115,28 +107,21 @@ class MarginalErrors:
     proof = "docs/proofs/marginals.md#one-row-moves-a-distance-by-at-most-one"
 
     guesses: tuple[int, ...]
-    sizes: tuple[int, ...]
+    sizes: Annotated[tuple[int, ...], Length(1, MOST_MARGINALS), Range(1, _FURTHEST)]
     allowances: tuple[int, ...]
-    weights: tuple[int, ...] = ()
+    weights: Annotated[tuple[int, ...], Range(0, WHOLE)] = ()
 
     monotone = False
 
-    def __post_init__(self) -> None:
-        lists = (self.guesses, self.sizes, self.allowances, self.weights)
-        good = all(isinstance(numbers, tuple) for numbers in lists)
-        for numbers in lists if good else ():
-            good = good and set(map(type, numbers)) <= {int}
-            good = good and sum(map(abs, numbers)) <= _FURTHEST
-        good = good and len(self.sizes) == len(self.allowances) > 0
-        good = good and min(self.sizes) > 0 and sum(self.sizes) == len(self.guesses)
-        if not good:
-            raise ParameterError("MarginalErrors needs a guess for every cell.")
-        fitting = len(self.weights) in (0, len(self.sizes))
-        if not fitting or not all(0 <= weight <= WHOLE for weight in self.weights):
-            raise ParameterError(f"weights are whole numbers from 0 to {WHOLE}.")
-
     def check(self, domain: Domain) -> None:
-        """Whether it fits is a matter of the tally."""
+        """Refuse lists that do not belong together."""
+        lists = (self.guesses, self.sizes, self.allowances)
+        good = all(sum(map(abs, numbers)) <= _FURTHEST for numbers in lists)
+        good = good and len(self.sizes) == len(self.allowances)
+        if not good or sum(self.sizes) != len(self.guesses):
+            raise ParameterError("MarginalErrors needs a guess for every cell.")
+        if len(self.weights) not in (0, len(self.sizes)):
+            raise ParameterError("there is one of the weights for each marginal.")
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
         """Refuse guesses of other marginals than those that are counted."""

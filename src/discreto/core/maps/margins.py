@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from discreto.core.maps import trees_numpy as kernels
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.validation import Range
 from discreto.errors import ParameterError
 
 _PER_DOUBLING = 2  # cells for each power of two of a margin
@@ -27,18 +29,14 @@ class Margins:
     """
 
     of: Gradients
-    bins: int = 24
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Gradients) or self.of.loss != "softmax":
-            raise ParameterError("Margins are those of a softmax loss.")
-        if len(self.of.start) < 2:
-            raise ParameterError("Margins need at least two classes.")
-        if type(self.bins) is not int or not 1 <= self.bins <= 1 << 10:
-            raise ParameterError("Margins take 1 to 1024 bins.")
+    bins: Annotated[int, Range(1, 1 << 10)] = 24
 
     def check(self, domain: Domain) -> None:
-        """Its gradients say whether they fit."""
+        """Refuse gradients of another loss than softmax."""
+        if self.of.loss != "softmax" or len(self.of.start) < 2:
+            raise ParameterError(
+                "Margins are those of a softmax loss of two classes or more."
+            )
 
     def count(self, domain: Domain) -> int:
         return 2 * self.bins

@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from discreto.core.domain.domain import Domain, Neighbours
-from discreto.core.maps._point_checks import check_points
 from discreto.core.maps.unit_columns import (
     Term,
+    Terms,
     check_numbers,
-    check_terms,
     names_of,
     rows_with_gaps,
     without_gaps,
 )
 from discreto.core.query import Batch, Floats, Ints
 from discreto.core.rounding import whole
+from discreto.core.validation import Length, Range, check_widths
 from discreto.errors import ParameterError
 
 GRID = float(1 << 15)  # steps of half a range to which rows and points are rounded
 _NOBODY = np.iinfo(np.int64).max
+# Squares of such points are exact in float64; what a row can reach rests on that.
+VotePoints = Annotated[
+    tuple[tuple[float, ...], ...], Length(1, 1 << 16), Range(-2.0, 2.0)
+]
 _POINTS = 256  # points whose distances are computed at once
 
 
@@ -41,15 +45,10 @@ class NearestRows:
 
     proof = "docs/proofs/sensitivity.md#choices"
 
-    names: tuple[Term, ...]
+    names: Terms
     target: str
-    points: tuple[tuple[float, ...], ...]
-    k: int
-
-    def __post_init__(self) -> None:
-        _check(self.names, self.target, self.points)
-        if not isinstance(self.k, int) or not 1 <= self.k <= 1 << 20:
-            raise ParameterError(f"k must be a whole number from 1 up. Got {self.k!r}.")
+    points: VotePoints
+    k: Annotated[int, Range(1, 1 << 20)]
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.names), self.target)
@@ -98,15 +97,10 @@ class RowsInReach:
 
     proof = "docs/proofs/sensitivity.md#choices"
 
-    names: tuple[Term, ...]
+    names: Terms
     target: str
-    points: tuple[tuple[float, ...], ...]
-    radius: float
-
-    def __post_init__(self) -> None:
-        _check(self.names, self.target, self.points)
-        if not isinstance(self.radius, int | float) or not 0 < self.radius < 1e6:
-            raise ParameterError(f"radius must be above 0. Got {self.radius!r}.")
+    points: VotePoints
+    radius: Annotated[float, Range(1e-300, 1e6 - 1)]
 
     def columns(self) -> tuple[str, ...]:
         return (*names_of(self.names), self.target)
@@ -148,16 +142,13 @@ class NearestVotes:
 
     proof = "docs/proofs/sensitivity.md#choices"
 
-    points: int
-    classes: int
+    points: Annotated[int, Range(1, 1 << 62)]
+    classes: Annotated[int, Range(1, 1 << 62)]
 
     monotone = False
 
-    def __post_init__(self) -> None:
-        _check_sizes(self.points, self.classes)
-
     def check(self, domain: Domain) -> None:
-        """All that is public about it was checked when it was made."""
+        """Accept every domain: the tally says whether it fits."""
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
         _check_votes(self, tally, domain)
@@ -183,16 +174,13 @@ class ReachVotes:
 
     proof = "docs/proofs/sensitivity.md#choices"
 
-    points: int
-    classes: int
+    points: Annotated[int, Range(1, 1 << 62)]
+    classes: Annotated[int, Range(1, 1 << 62)]
 
     monotone = True
 
-    def __post_init__(self) -> None:
-        _check_sizes(self.points, self.classes)
-
     def check(self, domain: Domain) -> None:
-        """All that is public about it was checked when it was made."""
+        """Accept every domain: the tally says whether it fits."""
 
     def check_tally(self, tally: Any, domain: Domain) -> None:
         _check_votes(self, tally, domain)
@@ -210,17 +198,8 @@ class ReachVotes:
         return 1
 
 
-def _check(names: object, target: object, points: object) -> None:
-    check_terms(names)
-    check_points(points, len(names))  # type: ignore[arg-type]
-    # Squares of such points are exact in float64; what a row can reach rests on that.
-    if any(abs(v) > 2 for point in points for v in point):  # type: ignore[attr-defined]
-        raise ParameterError("points of a vote lie on [-1, 1], or close to it.")
-    if not isinstance(target, str):
-        raise ParameterError("the target of a vote is the name of a column.")
-
-
 def _check_columns(tally: NearestRows | RowsInReach, domain: Domain) -> None:
+    check_widths(tally.points, len(tally.names))
     check_numbers(tally.names, domain)
     classes = len(domain.category(tally.target).categories)
     # Keys of squared distance and class, below 2^34 for each column, fit 63 bits.
@@ -233,12 +212,6 @@ def _check_votes(
 ) -> None:
     if votes.classes != len(domain.category(tally.target).categories):
         raise ParameterError("votes need the number of classes of their target.")
-
-
-def _check_sizes(points: object, classes: object) -> None:
-    for size in (points, classes):
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ParameterError("votes need whole numbers from 1 up.")
 
 
 def _shares_there(names: tuple[Term, ...], x: Floats) -> tuple[Any, Floats | None]:

@@ -22,11 +22,11 @@ from discreto.core.domain.domain import (
     Number,
     Value,
 )
-from discreto.core.maps._batch_cache import remember
 from discreto.core.maps.cells import to_cells
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Ints, Shape
 from discreto.core.rounding import whole
+from discreto.core.row_cache import remember
 from discreto.errors import DomainError, ParameterError
 
 LOSS_BOUND = math.log(1000)  # a row's log loss counts up to here

@@ -12,17 +12,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._names import check_names, check_range
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS, unit_shape
 from discreto.core.maps.unit_columns import (
-    Term,
+    Terms,
     check_numbers,
-    check_terms,
     names_of,
     unit_values,
 )
@@ -47,12 +45,15 @@ from discreto.core.row_program import (
     total,
     trace,
 )
+from discreto.core.validation import Length, Range, check_widths
 from discreto.errors import ParameterError
 
 Norm = Literal["l1", "l2"]
-Basis = tuple[tuple[float, ...], ...]
 _TOP = 1 << SUM_BITS
 WIDEST = 1 << 11
+Basis = Annotated[
+    tuple[tuple[float, ...], ...], Length(0, WIDEST), Range(-1e9, 1e9)
+]  # a matrix
 _NO_LIMIT = 1e12
 
 
@@ -69,35 +70,17 @@ class Scaled(RowFeatures):
     multiplied by that matrix before its norm is bounded.
     """
 
-    names: tuple[Term, ...]
-    origins: tuple[float, ...]
-    scales: tuple[float, ...]
-    constant: float
-    reach: float
+    names: Terms
+    origins: Annotated[tuple[float, ...], Range(-1e6, 1e6)]
+    scales: Annotated[tuple[float, ...], Range(1e-9, 1e9)]
+    constant: Annotated[float, Range(0.0, 1e9)]
+    reach: Annotated[float, Range(1e-9, 1e12)]
     norm: Norm = "l1"
     rotate: bool = False
-    power: int = 1
+    power: Annotated[int, Range(1, 2)] = 1
     bits: int = SUM_BITS
-    largest: float = _NO_LIMIT
+    largest: Annotated[float, Range(1e-9, 1e12)] = _NO_LIMIT
     basis: Basis = ()
-
-    def __post_init__(self) -> None:
-        check_terms(self.names)
-        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.length() > WIDEST:
-            raise ParameterError("Scaled takes 15 or 30 bits and at most 2048 columns.")
-        if not isinstance(self.basis, tuple) or len(self.basis) > WIDEST:
-            raise ParameterError("the basis of a Scaled is a matrix.")
-        for line in self.basis:
-            check_range(line, self.length(), -1e9, 1e9)
-        if self.basis and (self.rotate or self.largest < _NO_LIMIT):
-            raise ParameterError("a Scaled with a basis has no other turn or limit.")
-        check_range((self.largest,), 1, 1e-9, 1e12)
-        check_range(self.origins, len(self.names), -1e6, 1e6)
-        check_range(self.scales, len(self.names), 1e-9, 1e9)
-        check_range((self.constant,), 1, 0.0, 1e9)
-        check_range((self.reach,), 1, 1e-9, 1e12)
-        if self.norm not in ("l1", "l2") or self.power not in (1, 2):
-            raise ParameterError("Scaled takes norm l1 or l2 and power 1 or 2.")
 
     def width(self) -> int:
         """How many numbers a row becomes."""
@@ -108,6 +91,13 @@ class Scaled(RowFeatures):
         return len(self.names) + (self.constant > 0)
 
     def check(self, domain: Domain) -> None:
+        if self.bits not in (PRODUCT_BITS, SUM_BITS) or self.length() > WIDEST:
+            raise ParameterError("Scaled takes 15 or 30 bits and at most 2048 columns.")
+        if {len(self.origins), len(self.scales)} != {len(self.names)}:
+            raise ParameterError("a Scaled has an origin and a scale for each column.")
+        if self.basis and (self.rotate or self.largest < _NO_LIMIT):
+            raise ParameterError("a Scaled with a basis has no other turn or limit.")
+        check_widths(self.basis, self.length())
         check_numbers(self.names, domain)
 
     def shape(self, domain: Domain) -> Shape:
@@ -195,6 +185,14 @@ class Scaled(RowFeatures):
         return names_of(self.names)
 
 
+def check_linear(of: Scaled, target: str) -> None:
+    """Refuse rows of a gradient that are squared, or have the target in them."""
+    if of.power != 1:
+        raise ParameterError("a gradient is made of a Scaled of power 1.")
+    if target in names_of(of.names):
+        raise ParameterError(f"{target!r} is the target: it is not in the rows.")
+
+
 @dataclass(frozen=True, slots=True)
 class LogisticGradient(RowFeatures):
     """The gradient of a row's logistic loss, residuals (x) the scaled row.
@@ -211,22 +209,15 @@ class LogisticGradient(RowFeatures):
 
     of: Scaled
     target: str
-    weights: tuple[tuple[float, ...], ...]
-    clip: float = 1.0
-    importance: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Scaled) or self.of.power != 1:
-            raise ParameterError("a LogisticGradient is made of a Scaled.")
-        check_names((self.target, *names_of(self.of.names)))
-        good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= 1 << 12
-        for vector in self.weights if good else ((),):
-            check_range(vector, self.of.width(), -1e12, 1e12)
-        check_range((self.clip,), 1, 1e-6, 1.0)
-        if self.importance:
-            check_range(self.importance, len(self.importance), 0.0, 1.0)
+    weights: Annotated[
+        tuple[tuple[float, ...], ...], Length(1, 1 << 12), Range(-1e12, 1e12)
+    ]
+    clip: Annotated[float, Range(1e-6, 1.0)] = 1.0
+    importance: Annotated[tuple[float, ...], Range(0.0, 1.0)] = ()
 
     def check(self, domain: Domain) -> None:
+        check_linear(self.of, self.target)
+        check_widths(self.weights, self.of.width())
         classes = len(domain.category(self.target).categories)
         if len(self.weights) != (1 if classes == 2 else classes):
             raise ParameterError("a LogisticGradient needs weights for every class.")
@@ -293,21 +284,14 @@ class SquaredGradient(RowFeatures):
 
     of: Scaled
     target: str
-    origin: float
-    scale: float
-    weights: tuple[float, ...]
-    clip: float
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.of, Scaled) or self.of.power != 1:
-            raise ParameterError("a SquaredGradient is made of a Scaled.")
-        check_names((self.target, *names_of(self.of.names)))
-        check_range((self.origin,), 1, -1e6, 1e6)
-        check_range((self.scale,), 1, 1e-9, 1e9)
-        check_range((self.clip,), 1, 1e-9, 1e9)
-        check_range(self.weights, self.of.width(), -1e12, 1e12)
+    origin: Annotated[float, Range(-1e6, 1e6)]
+    scale: Annotated[float, Range(1e-9, 1e9)]
+    weights: Annotated[tuple[float, ...], Range(-1e12, 1e12)]
+    clip: Annotated[float, Range(1e-9, 1e9)]
 
     def check(self, domain: Domain) -> None:
+        check_linear(self.of, self.target)
+        check_widths((self.weights,), self.of.width())
         domain.number(self.target)
 
     def shape(self, domain: Domain) -> Shape:

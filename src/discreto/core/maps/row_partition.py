@@ -7,16 +7,17 @@ parts cost no more than the dearest of them; see :meth:`discreto.core.gate.Gate.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._batch_cache import Chosen, remember
-from discreto.core.maps._names import check_names
 from discreto.core.maps.cells import present_in
 from discreto.core.maps.trees import BATCH_ROWS
 from discreto.core.query import Batch, Cells, Everyone, Ints, Sum, Tally
+from discreto.core.row_cache import Chosen, remember
+from discreto.core.validation import Length, Names, Range
 from discreto.errors import ParameterError
 
 MAX_PARTS = 1 << 16
@@ -33,16 +34,9 @@ class HashParts:
     fixed size would move other rows when one comes in.
     """
 
-    names: tuple[str, ...]
-    weights: tuple[int, ...]
-    salt: int = 0
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
-        good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= MAX_PARTS
-        good = good and all(type(w) is int and 0 < w <= 1 << 40 for w in self.weights)
-        if not good or type(self.salt) is not int or not 0 <= self.salt < 1 << 63:
-            raise ParameterError("HashParts need whole weights from 1 up and a salt.")
+    names: Names
+    weights: Annotated[tuple[int, ...], Length(1, MAX_PARTS), Range(1, 1 << 40)]
+    salt: Annotated[int, Range(0, (1 << 63) - 1)] = 0
 
     def check(self, domain: Domain) -> None:
         present_in(self.names, domain)
@@ -73,13 +67,8 @@ class Within:
     """The cells of a map, for the rows of one part; all other rows are in none."""
 
     parts: Cells
-    number: int
+    number: Annotated[int, Range(0, 1 << 62)]
     cells: Cells
-
-    def __post_init__(self) -> None:
-        _check(self.parts, self.number)
-        if not hasattr(self.cells, "codes"):
-            raise ParameterError("Within takes cells of a part.")
 
     def check(self, domain: Domain) -> None:
         _check_number(self, domain)
@@ -108,13 +97,8 @@ class TallyWithin:
     proof = "docs/proofs/boosting.md#parts"
 
     parts: Cells
-    number: int
+    number: Annotated[int, Range(0, 1 << 62)]
     tally: Tally
-
-    def __post_init__(self) -> None:
-        _check(self.parts, self.number)
-        if not hasattr(self.tally, "merge"):
-            raise ParameterError("TallyWithin takes a tally.")
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.tally.columns(), *self.parts.columns())))
@@ -129,12 +113,11 @@ class TallyWithin:
         return self.tally.empty(domain)
 
     def fold(self, batch: Batch, length: int, domain: Domain) -> Ints:
-        def choose() -> Chosen:
-            inside = self.parts.codes(batch, domain) == self.number
-            return Chosen(batch, np.flatnonzero(inside))
+        def choose() -> Ints:
+            return np.flatnonzero(self.parts.codes(batch, domain) == self.number)
 
-        key = (self.parts, self.number, *batch)
-        chosen = remember(batch, "chosen", key, choose)
+        which = (self.parts, self.number)
+        chosen = Chosen(batch, remember(batch, "chosen", which, choose), which)
         return self.tally.fold(chosen, len(chosen.rows), domain)
 
     def merge(self, first: Ints, second: Ints) -> Ints:
@@ -148,14 +131,9 @@ class TallyWithin:
         return BATCH_ROWS
 
 
-def _check(parts: object, number: object) -> None:
-    if not hasattr(parts, "codes") or isinstance(parts, Everyone):
-        raise ParameterError("the parts of a table are cells.")
-    if type(number) is not int or number < 0:
-        raise ParameterError("a part has a number from 0 up.")
-
-
 def _check_number(one: Within | TallyWithin, domain: Domain) -> None:
+    if isinstance(one.parts, Everyone):
+        raise ParameterError("the parts of a table are cells.")
     if one.number >= one.parts.count(domain):
         raise ParameterError("a table has no part of this number.")
 

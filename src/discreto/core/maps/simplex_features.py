@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Batch, Floats, Shape
 from discreto.core.row_program import (
@@ -30,6 +30,7 @@ from discreto.core.row_program import (
     trace,
     within,
 )
+from discreto.core.validation import Length, Names, Range
 from discreto.errors import DomainError, ParameterError
 
 MAX_CLASSES = 64
@@ -45,10 +46,7 @@ class Partition(RowFeatures):
     Elsewhere a missing or unknown value has no part at all.
     """
 
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
+    names: Names
 
     def check(self, domain: Domain) -> None:
         for name in self.names:
@@ -82,26 +80,16 @@ class SoftVotes(RowFeatures):
     2 q_i q_j for i < j: the sums of q and of its products in one.
     """
 
-    names: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        check_names(self.names)
-        good = isinstance(self.weights, tuple) and 1 <= len(self.weights) <= MAX_CLASSES
-        for row in self.weights if good else ():
-            good = good and isinstance(row, tuple) and len(row) == len(self.weights[0])
-            good = good and all(
-                isinstance(w, int | float)
-                and not isinstance(w, bool)
-                and abs(w) <= MAX_WEIGHT
-                for w in (row if good else ())
-            )
-        if not good:
-            raise ParameterError("SoftVotes needs equally long lists of small weights.")
+    names: Names
+    weights: Annotated[
+        tuple[tuple[float, ...], ...],
+        Length(1, MAX_CLASSES),
+        Range(-MAX_WEIGHT, MAX_WEIGHT),
+    ]
 
     def check(self, domain: Domain) -> None:
         width = sum(weights_of(name, domain) for name in self.names)
-        if width != len(self.weights[0]):
+        if any(len(row) != width for row in self.weights):
             raise ParameterError(f"SoftVotes needs {width} weights for each class.")
 
     def shape(self, domain: Domain) -> Shape:

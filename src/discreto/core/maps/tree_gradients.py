@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import tree_losses
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import (
-    Fleeting,
-    keep,
-    last_key,
-    recall,
-    same,
-)
-from discreto.core.maps._names import check_names
 from discreto.core.maps.trees import BATCH_ROWS, MAX_ROUTES, Grid, Tree, known
 from discreto.core.query import Batch, Floats, Ints, Shape
+from discreto.core.row_cache import Fleeting, WithCache, keep, last_key, recall
+from discreto.core.validation import Length, Range
 from discreto.errors import ParameterError
 
 Loss = Literal["squared", "poisson", "quantile", "logistic", "softmax"]
@@ -50,39 +44,14 @@ class Gradients:
     grid: Grid
     target: str
     loss: Loss
-    start: tuple[float, ...]
+    start: Annotated[tuple[float, ...], Length(1, 1 << 20), Range(-1e12, 1e12)]
     trees: tuple[Tree, ...] = ()
-    clip: float = 1.0
+    clip: Annotated[float, Range(1e-12, 1e12)] = 1.0
     drop: bool = False
-    weight: float = 0.0
+    weight: Annotated[float, Range(0.0, 10.0)] = 0.0
     norm: Norm = "l1"
-    bits: int = 20
-    quantile: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid) or not isinstance(self.trees, tuple):
-            raise ParameterError("Gradients need a Grid and a list of trees.")
-        check_names((self.target, *self.grid.names))
-        if self.loss not in (*NUMBER_LOSSES, "logistic", "softmax"):
-            raise ParameterError(
-                "the loss is squared, poisson, quantile, logistic or softmax."
-            )
-        if type(self.quantile) is not float or not 0.001 <= self.quantile <= 0.999:
-            raise ParameterError("the quantile of a loss is from 0.001 to 0.999.")
-        if self.norm not in ("l1", "l2") or not isinstance(self.drop, bool):
-            raise ParameterError("Gradients take the norm l1 or l2.")
-        if type(self.bits) is not int or not 4 <= self.bits <= 30:
-            raise ParameterError("Gradients take 4 to 30 bits.")
-        good = isinstance(self.start, tuple) and self.start != ()
-        if not good:
-            raise ParameterError("Gradients need a start for each score.")
-        numbers: tuple[Any, ...] = (*self.start, self.clip, self.weight)
-        good = set(map(type, numbers)) <= {int, float}
-        good = good and all(map((1e12).__ge__, map(abs, numbers)))  # and none is NaN
-        if not good or not self.clip >= 1e-12 or not 0 <= self.weight <= 10:
-            raise ParameterError("Gradients take finite numbers.")
-        if not set(map(type, self.trees)) <= {Tree}:
-            raise ParameterError("Gradients need a Grid and a list of trees.")
+    bits: Annotated[int, Range(4, 30)] = 20
+    quantile: Annotated[float, Range(0.001, 0.999)] = 0.5
 
     def shape(self, domain: Domain) -> Shape:
         width, top = len(self.start) + (self.weight > 0), 1 << self.bits
@@ -93,6 +62,10 @@ class Gradients:
         return Shape(width, top, square=top**2)
 
     def check(self, domain: Domain) -> None:
+        if self.target in self.grid.names:
+            raise ParameterError(
+                f"{self.target!r} is the target: it is not in the grid."
+            )
         self.grid.sizes(domain)
         self._check_trees(domain)
         if self.loss in NUMBER_LOSSES:
@@ -166,13 +139,13 @@ class Gradients:
 
     def totals(self, batch: Batch, domain: Domain) -> Floats:
         """The scores of each row, a line for each score; trees are added in order."""
-        if not hasattr(batch, "memory"):
+        if not isinstance(batch, WithCache):
             batch = Fleeting(batch)  # so that codes are worked out once for all trees
         done, total = 0, None
         kept = last_key(batch, "scores")
         if kept is not None:
             many, ours = len(kept[2]), (self.grid, self.start)
-            if same(kept[:2], ours) and same(kept[2], self.trees[:many]):
+            if kept[:2] == ours and kept[2] == self.trees[:many]:
                 done, total = many, recall(batch, "scores", kept)
         if total is None:
             rows = len(batch[self.target])
@@ -183,7 +156,7 @@ class Gradients:
         for tree in self.trees[done:]:
             leaf = tree.leaf(batch, self.grid, domain)
             kernels.add_leaves(tree.table, leaf, total)
-        if kept is None or not same(kept, (*kept[:2], self.trees)) or not done:
+        if kept is None or kept != (*kept[:2], self.trees) or not done:
             keep(batch, "scores", (self.grid, self.start, self.trees), total)
         return total
 
@@ -211,15 +184,11 @@ class Residuals:
     """
 
     of: Gradients
-    bins: int = 32
-
-    def __post_init__(self) -> None:
-        _check_number(self.of)
-        if type(self.bins) is not int or not 1 <= self.bins <= 1 << 10:
-            raise ParameterError("Residuals take 1 to 1024 bins.")
+    bins: Annotated[int, Range(1, 1 << 10)] = 32
 
     def check(self, domain: Domain) -> None:
-        """Its gradients say whether they fit."""
+        """Refuse gradients of a loss for classes."""
+        _check_number(self.of)
 
     def count(self, domain: Domain) -> int:
         return self.bins
@@ -256,16 +225,12 @@ class LeafShifts:
 
     of: Gradients
     tree: Tree
-    side: int = 32
-
-    def __post_init__(self) -> None:
-        _check_number(self.of)
-        if self.of.loss == "poisson" or not isinstance(self.tree, Tree):
-            raise ParameterError("LeafShifts need a Tree, and scores in units.")
-        if type(self.side) is not int or not 1 <= self.side <= 1 << 10:
-            raise ParameterError("LeafShifts have 1 to 1024 cells on each side.")
+    side: Annotated[int, Range(1, 1 << 10)] = 32
 
     def check(self, domain: Domain) -> None:
+        _check_number(self.of)
+        if self.of.loss == "poisson":
+            raise ParameterError("LeafShifts need scores in units.")
         self.tree.check_on(self.of.grid, domain)
 
     def count(self, domain: Domain) -> int:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from discreto.core import aggregate
 from discreto.core.domain.domain import Category, Domain, Neighbours, Number
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import keep, recall, remember
 from discreto.core.maps.tree_gradients import Gradients
 from discreto.core.maps.trees import BATCH_ROWS, Grid, Tree, known
 from discreto.core.query import Batch, Ints
+from discreto.core.row_cache import keep, recall, remember
+from discreto.core.validation import Range
 from discreto.errors import ParameterError
 
 Encoding = Literal["native", "onehot", "either"]
@@ -38,16 +39,12 @@ class SplitHistogram:
     tree: Tree
     counts: bool = True
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.gradients, Gradients) or not isinstance(self.tree, Tree):
-            raise ParameterError("a SplitHistogram needs Gradients and a Tree.")
-        if self.gradients.weight or self.gradients.bits != BITS:
-            raise ParameterError("a SplitHistogram takes plain gradients of 12 bits.")
-
     def columns(self) -> tuple[str, ...]:
         return self.gradients.columns()
 
     def check(self, domain: Domain) -> None:
+        if self.gradients.weight or self.gradients.bits != BITS:
+            raise ParameterError("a SplitHistogram takes plain gradients of 12 bits.")
         self.tree.check_on(self.gradients.grid, domain)
 
     def size(self, domain: Domain) -> int:
@@ -134,28 +131,13 @@ class SplitScore:
     proof = "docs/proofs/boosting.md#the-gain"
 
     grid: Grid
-    nodes: int
+    nodes: Annotated[int, Range(1, 1 << 62)]
     by: Literal["l1", "gain"]
-    ridge: float = 1.0
+    ridge: Annotated[float, Range(0.0, 1e9)] = 1.0
     encoding: Encoding = "native"
     several: bool = True
 
     monotone = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid):
-            raise ParameterError("a SplitScore needs a Grid.")
-        if type(self.nodes) is not int or self.nodes < 1:
-            raise ParameterError("a SplitScore needs its number of nodes.")
-        if self.by not in ("l1", "gain"):
-            raise ParameterError("a split's score is l1 or gain.")
-        if self.encoding not in ("native", "onehot", "either"):
-            raise ParameterError("the encoding is native, onehot or either.")
-        if not isinstance(self.several, bool):
-            raise ParameterError("several is True or False.")
-        if type(self.ridge) not in (int, float) or not 0 <= self.ridge <= 1e9:
-            raise ParameterError("the ridge of a gain is a number from 0 up.")
-        object.__setattr__(self, "ridge", float(self.ridge))
 
     def check(self, domain: Domain) -> None:
         sizes = self.grid.sizes(domain)  # also checks the columns
@@ -199,7 +181,10 @@ class SplitScore:
 
         Cells are (sums and count, nodes, columns, codes).
         """
-        how = (self.ridge, 0.0 if self.by == "l1" else 2.0 ** (GAIN_BITS - 2 * BITS))
+        how = (
+            float(self.ridge),
+            0.0 if self.by == "l1" else 2.0 ** (GAIN_BITS - 2 * BITS),
+        )
         codes, each = cells.shape[3], []
         if isinstance(column, Category):
             many = codes - 1 + column.missing

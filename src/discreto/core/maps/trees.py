@@ -1,8 +1,8 @@
 """Trees as questions: codes of columns, splits, and the leaf that a row falls in.
 
 Everything a tree is made of is public or released. What is computed from rows may be
-kept in the memory of a batch (see ``frames.memory``); without one it is computed again,
-bit for bit the same.
+kept with the rows of a batch (see ``core.row_cache``). Without a store it is made
+again, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import lt
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.maps import trees_numpy as kernels
-from discreto.core.maps._batch_cache import Chosen, recall, remember
-from discreto.core.maps._names import check_names
 from discreto.core.once import MadeOnce
 from discreto.core.query import Batch, Floats, Ints
+from discreto.core.row_cache import Chosen, WithCache, recall, remember
 from discreto.core.row_program import Row, Value, choose, missing, rank, within
+from discreto.core.validation import Names, Range, check_fields
 from discreto.errors import ParameterError
 
 MAX_CODES = 1 << 16  # of one column
@@ -43,17 +43,15 @@ class Grid:
     A Category has one more code for whatever is not one of its categories.
     """
 
-    names: tuple[str, ...]
-    cuts: tuple[tuple[float, ...], ...]
+    names: Names
+    cuts: Annotated[tuple[tuple[float, ...], ...], Range(-1e300, 1e300)]
 
     def __post_init__(self) -> None:
-        check_names(self.names)
-        good = isinstance(self.cuts, tuple) and len(self.cuts) == len(self.names)
-        for cuts in self.cuts if good else ():
-            good = good and isinstance(cuts, tuple) and len(cuts) < MAX_CODES - 1
-            good = good and set(map(type, cuts)) <= {int, float}
-            good = good and max(map(abs, cuts), default=0) <= 1e300
-            good = good and all(map(lt, cuts, cuts[1:]))  # and none is NaN
+        check_fields(self)  # also here: grids of model files are never bound
+        good = len(self.cuts) == len(self.names)
+        for cuts in self.cuts:
+            good = good and len(cuts) < MAX_CODES - 1
+            good = good and all(map(lt, cuts, cuts[1:]))
         if not good:
             raise ParameterError("a Grid needs sorted cut points for every column.")
 
@@ -82,7 +80,7 @@ class Grid:
 
     def place(self, batch: Batch, domain: Domain) -> kernels.Codes:
         """The codes of each row: a line for each row, a column for each name."""
-        if isinstance(batch, Chosen) and hasattr(batch.whole, "memory"):
+        if isinstance(batch, Chosen) and isinstance(batch.whole, WithCache):
             codes = self.place(batch.whole, domain)  # once for all parts of a batch
             return remember(batch, "codes", (self,), lambda: codes[batch.rows])
         every = range(len(self.names))
@@ -280,12 +278,11 @@ class Leaves:
     tree: Tree
     target: str
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid) or not isinstance(self.tree, Tree):
-            raise ParameterError("Leaves are those of a Tree on a Grid.")
-        check_names((self.target, *self.grid.names))
-
     def check(self, domain: Domain) -> None:
+        if self.target in self.grid.names:
+            raise ParameterError(
+                f"{self.target!r} is the target: it is not in the grid."
+            )
         check_target(self.target, domain)
         self.tree.check_on(self.grid, domain)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from discreto.core.row_program import (
     never_missing,
     present_or,
 )
+from discreto.core.validation import Different, Range
 from discreto.errors import ParameterError
 
 
@@ -38,16 +38,7 @@ class Indicator:
 
     column: str
     code: int
-    size: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.column, str):
-            raise ParameterError("an Indicator is of a column.")
-        if isinstance(self.code, bool) or not isinstance(self.code, int):
-            raise ParameterError("the code of an Indicator is a whole number.")
-        plain = isinstance(self.size, int | float) and not isinstance(self.size, bool)
-        if not plain or not 1e-6 <= self.size <= 1:
-            raise ParameterError("the size of an Indicator is from 1e-6 to 1.")
+    size: Annotated[float, Range(1e-6, 1.0)] = 1.0
 
     def check(self, domain: Domain) -> None:
         column = domain.category(self.column)
@@ -70,15 +61,7 @@ class Indicator:
 
 
 Term = str | Indicator  # a Number column, or one category of a Category column
-
-
-def check_terms(terms: object) -> None:
-    """Refuse anything but a non-empty tuple of distinct names and indicators."""
-    good = isinstance(terms, tuple) and all(
-        map(isinstance, terms, repeat(str | Indicator))
-    )
-    if not good or not terms or len(set(terms)) != len(terms):  # type: ignore[call-overload, arg-type]
-        raise ParameterError(f"columns must be different names. Got {terms!r}.")
+Terms = Annotated[tuple[Term, ...], Different()]
 
 
 def check_numbers(terms: tuple[Term, ...], domain: Domain) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreto.core.domain.domain import Domain
-from discreto.core.maps._names import check_names
 from discreto.core.maps.features import SUM_BITS
-from discreto.core.query import Form, Ones, Shape
+from discreto.core.query import Batch, Features, Floats, Form, Ones, Shape
 from discreto.core.row_program import (
     Row,
+    RowCodes,
     RowFeatures,
     Value,
     between,
@@ -33,18 +35,13 @@ class Weighted(RowFeatures):
     2^30 grid steps.
     """
 
-    features: RowFeatures | Ones
+    features: Features
     weight: str
     form: Form = "linear"
 
-    def __post_init__(self) -> None:
-        check_names((self.weight,))
-        if not isinstance(self.features, RowFeatures | Ones) or self.form not in _FORMS:
-            raise ParameterError(f"Weighted takes features and one of {_FORMS}.")
+    def check(self, domain: Domain) -> None:
         if isinstance(self.features, Ones) and self.form != "linear":
             raise ParameterError("a weighted count has no other form.")
-
-    def check(self, domain: Domain) -> None:
         column = domain.number(self.weight)
         if column.lower < 0:
             raise DomainError(
@@ -61,11 +58,35 @@ class Weighted(RowFeatures):
         total = 2 * inner.width * inner.limit
         return Shape(2 * inner.width, 2 * inner.limit, total, signed=False)
 
+    def of_rows(self) -> bool:
+        inner = self.features
+        if isinstance(inner, RowFeatures):
+            return inner.of_rows()
+        return isinstance(inner, RowCodes | Ones)
+
+    def rows(self, batch: Batch, domain: Domain) -> Floats:
+        """Return the numbers of some rows, before they are clamped: (width, rows)."""
+        if self.of_rows():
+            return RowFeatures.rows(self, batch, domain)
+        upper = float(domain.number(self.weight).upper)
+        weight = np.clip(batch[self.weight] / upper, 0.0, 1.0)
+        np.copyto(weight, 0.0, where=np.isnan(weight))
+        rows = self.features.rows(batch, domain)
+        if self.form == "gram":
+            return rows * np.sqrt(weight)
+        if self.form == "linear":
+            return rows * weight
+        limit = float(self.features.shape(domain).limit)
+        rows = np.clip(np.where(np.isnan(rows), 0.0, rows), -limit, limit)
+        both = np.stack([limit + rows, limit - rows], axis=1) * weight
+        return both.reshape(2 * len(rows), -1)
+
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         upper = float(domain.number(self.weight).upper)
         weight = present_or(between(row.number(self.weight) / upper, 0.0, 1.0), 0.0)
         if isinstance(self.features, Ones):
             return [weight * float(_TOP)]
+        assert isinstance(self.features, RowFeatures | RowCodes)
         found = self.features.row_numbers(row, domain)
         if self.form == "gram":
             weight = root(weight)

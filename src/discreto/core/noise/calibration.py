@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreto.core.bound import Bound
 from discreto.core.cost import Cost
 from discreto.core.noise.gaussian import GRID_PART, fine_bits, log_tail, range_of
 from discreto.core.noise.sampler import Sampler, check_scale
-from discreto.core.query import BoundBlock, Ints, Move, furthest
+from discreto.core.query import Bound, BoundBlock, Ints, Move, furthest
 from discreto.errors import ParameterError
 
 

@@ -1,4 +1,4 @@
-"""One thread of BLAS for each of ours.
+"""One thread of BLAS for each thread that folds rows. It changes speed, never sums.
 
 Rows are folded in batches that fit the cache, on threads of our own. Were the products
 of each batch shared out among threads of BLAS once more, these would mostly wait for
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class _OneThread:
-    """A context in which BLAS has one thread, until the last who is inside leaves.
+    """A context in which BLAS has one thread, until the last thread leaves it.
 
     How many threads BLAS has is the same for the whole process. Several of ours may
     fold at once; were each to put back what it found, the last could put back one.
@@ -47,13 +47,13 @@ class _OneThread:
         self._let_others()
 
     def _let_others(self) -> None:
-        """Let any thread say how many: the first to enter is often not the last."""
+        """Let any thread set the limit: the first to enter is often not the last."""
         for library in self._libraries.lib_controllers:
             if hasattr(library, "clear_controlling_thread"):  # newer versions
                 library.clear_controlling_thread()
 
     def forget(self) -> None:
-        """In a forked child: whoever was inside, or held the lock, is not here."""
+        """Start anew in a forked child: threads that were inside are not there."""
         self._lock = threading.Lock()
         if self._inside:
             self._inside = 0

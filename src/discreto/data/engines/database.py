@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from contextlib import suppress
+from typing import Protocol, runtime_checkable
 
-from discreto.core.bound import Bound
-from discreto.core.fold import Folded, by_query, of_copy
+from discreto.core.fold import Folded
+from discreto.core.query import Bound
+from discreto.core.query_fold import (
+    CountedCopy,
+    CountedQuery,
+    PeopleFrame,
+    Portion,
+    by_query,
+    of_copy,
+)
 from discreto.data.engines.local import LocalEngine, quietly
 from discreto.data.frames import Frame
 from discreto.data.sql import Untranslated
 from discreto.session.parameters import MANY, truth, whole
 
-if TYPE_CHECKING:  # it needs narwhals, which is not loaded for nothing
-    from discreto.data.sql.frame import DatabaseFrame
-
 KEPT = 1 << 27  # numbers of a private copy: one gigabyte
+
+
+@runtime_checkable
+class QueryFrame(PeopleFrame, Protocol):
+    """Rows that can be asked with queries, or copied, besides being read."""
+
+    def query(self, question: Bound) -> CountedQuery:
+        """Return one query for a question; raises ``Untranslated`` for lack of one."""
+
+    def queries(self, several: Sequence[Bound]) -> Sequence[Portion]:
+        """Return few queries for several questions; some may be in none."""
+
+    def costly(self, question: Bound) -> bool:
+        """Return True if a copy of the rows would answer many times faster."""
+
+    def copied(self, most: int) -> tuple[Frame, CountedCopy] | None:
+        """Return a copy of at most so many numbers and its proof, or None."""
 
 
 class DatabaseEngine:
@@ -44,7 +67,7 @@ class DatabaseEngine:
         self._local = LocalEngine()
 
     def fold(self, asked: Bound, frame: Frame) -> Folded:
-        """The exact sums over all rows.
+        """Return the exact sums over all rows.
 
         Parameters
         ----------
@@ -56,24 +79,23 @@ class DatabaseEngine:
         return quietly(lambda: self._fold(asked, frame))
 
     def _fold(self, asked: Bound, frame: Frame) -> Folded:
-        if not _asks(frame):
+        if not isinstance(frame, QueryFrame):
             return self._local.fold(asked, frame)
-        copy: Frame = frame
-        if self.fetch and frame.costly(asked):
-            copy = frame.copied(self.keep)
-        if copy is frame:
-            try:
-                query = frame.query(asked)
-            except Untranslated:
-                copy = frame.copied(self.keep)
-            else:
-                return by_query(query.run(), frame)
-        return of_copy(self._local.fold(asked, copy), copy, frame)
+        if not (self.fetch and frame.costly(asked)):
+            with suppress(Untranslated):
+                return by_query([asked], frame.query(asked), frame)[0]
+        copied = frame.copied(self.keep)
+        if copied is not None:
+            copy, proof = copied
+            return of_copy(self._local.fold(asked, copy), copy, frame, proof)
+        with suppress(Untranslated):  # costly, and too large for a copy
+            return by_query([asked], frame.query(asked), frame)[0]
+        return self._local.fold(asked, frame)
 
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
     ) -> list[Folded | None]:
-        """The exact sums of several questions, from as few queries as there can be.
+        """Return the exact sums of several questions, from as few queries as possible.
 
         Parameters
         ----------
@@ -87,30 +109,42 @@ class DatabaseEngine:
         list
             The sums of each question; None for one that is better asked by itself.
         """
-        if not _asks(frame):
+        if not isinstance(frame, QueryFrame):
             return self._local.fold_several(several, frame)
         out: list[Folded | None] = [None] * len(several)
 
         def work() -> None:
             for portion in frame.queries(several):
-                for place, sums in zip(portion.places, portion.run(), strict=True):
-                    out[place] = by_query(sums, frame)
+                own = [several[place] for place in portion.places]
+                found = by_query(own, portion.query, frame)
+                for place, one in zip(portion.places, found, strict=True):
+                    out[place] = one
             left = [i for i, sums in enumerate(out) if sums is None]
             read = [i for i in left if not _translates(several[i], frame)]
             if len(read) > 1:
-                copy, own = frame.copied(self.keep), [several[i] for i in read]
-                for place, found in zip(
-                    read, self._local.fold_several(own, copy), strict=True
+                for place, sums in zip(
+                    read, self._read(several, read, frame), strict=True
                 ):
-                    out[place] = found and of_copy(found, copy, frame)
+                    out[place] = sums
 
         quietly(work)
         return out
 
+    def _read(
+        self, several: Sequence[Bound], places: Sequence[int], frame: QueryFrame
+    ) -> list[Folded | None]:
+        """Return the sums of the questions at some places, from rows that are read."""
+        own, copied = [several[i] for i in places], frame.copied(self.keep)
+        if copied is None:
+            return self._local.fold_several(own, frame)
+        copy, proof = copied
+        found = self._local.fold_several(own, copy)
+        return [one and of_copy(one, copy, frame, proof) for one in found]
+
     def refusal(
         self, asked: Bound | None, frame: Frame, *, sampled: bool = False
     ) -> str:
-        """Why a question cannot be answered here; empty if it can.
+        """Return why a question cannot be answered here; empty if it can.
 
         Parameters
         ----------
@@ -126,7 +160,7 @@ class DatabaseEngine:
         what = "texts of rows" if asked is None else "what is asked of this table"
         what = "a secret sample of rows" if sampled else what
         try:
-            if asked is not None and not sampled and _asks(frame):
+            if asked is not None and not sampled and isinstance(frame, QueryFrame):
                 frame.query(asked if asked.tally is None else asked.tally)
                 return ""
         except Untranslated as lacking:
@@ -137,15 +171,10 @@ class DatabaseEngine:
         )
 
 
-def _translates(asked: Bound, frame: DatabaseFrame) -> bool:
-    """Whether a question has a query of its own."""
+def _translates(asked: Bound, frame: QueryFrame) -> bool:
+    """Return True if a question has a query of its own."""
     try:
         frame.query(asked)
     except Untranslated:
         return False
     return True
-
-
-def _asks(frame: Frame) -> TypeGuard[DatabaseFrame]:
-    """Whether a frame can be asked with queries."""
-    return hasattr(frame, "query")

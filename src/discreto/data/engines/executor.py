@@ -7,8 +7,10 @@ are merged here. Noise and charges happen in the process that asks, never in a w
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, wait
 from contextlib import suppress
@@ -16,28 +18,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from discreto.core.bound import Bound, inside
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import ViewFrame, view_from_json, view_to_json
-from discreto.core.field_types import kinds_of
-from discreto.core.fold import (
-    Folded,
-    fold_all,
-    fold_together,
-    keeps,
-    merge,
-    nothing,
-)
+from discreto.core.fold import Folded, fold_all, fold_together, keeps, nothing
 from discreto.core.frame import Place
+from discreto.core.maps import KINDS
+from discreto.core.maps.row_partition import TallyWithin
+from discreto.core.maps.trees import Grid, Tree
+from discreto.core.query import Bound, inside
+from discreto.core.query_json import decode, encode
+from discreto.core.validation import kinds_of
 from discreto.data.engines.blas_threads import one_thread
-from discreto.data.engines.local import quietly
-from discreto.data.engines.task_text import WORKER_KINDS, read_question, write_question
+from discreto.data.engines.local import merged, quietly
 from discreto.data.frames import Array, Frame, StreamFrame
 from discreto.data.frames.spans import Span
 from discreto.errors import KernelFault, ParameterError, StalledError
 from discreto.session.parameters import MANY, number, whole
 
 SILENCE = 600.0  # seconds without a task that is done
+# Workers get what the gate asks, which may be about a part; strangers may not ask that.
+WORKER_KINDS = KINDS | {"TallyWithin": TallyWithin}
+_PACKED = "packed"
 _SMALLEST, _LARGEST = 8 << 20, 256 << 20  # bytes of files in one task
 
 
@@ -95,7 +96,7 @@ class ExecutorEngine:
         self._executor = executor if isinstance(executor, Executor) else None
 
     def fold(self, asked: Bound, frame: Frame) -> Folded:
-        """The exact sums over all rows.
+        """Return the exact sums over all rows.
 
         Parameters
         ----------
@@ -109,7 +110,7 @@ class ExecutorEngine:
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
     ) -> list[Folded | None]:
-        """The exact sums of several questions, from one pass over all rows.
+        """Return the exact sums of several questions, from one pass over all rows.
 
         Parameters
         ----------
@@ -147,17 +148,14 @@ class ExecutorEngine:
                 if found is None:
                     failed.append(place)
                     continue
-                total = [
-                    merge(asked, one, two)
-                    for asked, one, two in zip(several, total, found, strict=True)
-                ]
+                total = merged(several, total, found)
             if not failed:
                 return total
             places = failed
         raise KernelFault("workers failed, again and again.")
 
     def _parts(self, frame: Frame) -> list[Frame]:
-        """The parts that go to workers; none if the rows had better stay here."""
+        """Return the parts that go to workers; none if the rows stay here."""
         base = _steps(frame)[0]
         if isinstance(base, StreamFrame):
             return frame.split(self._tasks(base.size()))
@@ -165,7 +163,7 @@ class ExecutorEngine:
         return parts if len(parts) > 1 else []
 
     def _tasks(self, size: int) -> int:
-        """Into how many tasks files of so many bytes are cut.
+        """Return into how many tasks files of so many bytes are cut.
 
         A task costs some time by itself, so it is not too small; and it is done again
         if its worker dies, so it is not too large.
@@ -176,13 +174,13 @@ class ExecutorEngine:
         return max(min(self.parts, most), fewest, 1)
 
     def _sent(self, question: tuple[str, str]) -> tuple[Any, Any]:
-        """A question and a domain as tasks get them; here they carry both."""
+        """Return a question and a domain as tasks get them; here they carry both."""
         return question
 
     def _try(
         self, question: tuple[Any, Any], places: Sequence[Any]
     ) -> Iterator[tuple[Any, list[Folded] | None]]:
-        """Each place with its sums, in any order, or with None where that failed."""
+        """Yield each place with its sums, in any order, or with None if it failed."""
         waiting: dict[Any, Any] = {}
         for place in places:
             try:
@@ -252,14 +250,14 @@ class _WorkerRows:
 
 @dataclass(frozen=True, slots=True)
 class _FileView:
-    """Row groups of files, and what view of them a worker folds."""
+    """Row groups of files, and the view of them that a worker folds."""
 
     spans: list[Span]
     view: str
     domain: str
 
     def open(self) -> Frame:
-        """The rows of the view."""
+        """Return the rows of the view."""
         domain = domain_of(self.domain)
         frame: Frame = StreamFrame.of(self.spans, domain)
         for step in view_from_json(json.loads(self.view)):
@@ -268,7 +266,7 @@ class _FileView:
 
 
 def _steps(frame: Frame) -> tuple[Frame, list[ViewFrame]]:
-    """The frame under all views of it, and the views, the innermost first."""
+    """Return the frame under all views of it, and the views, innermost first."""
     views: list[ViewFrame] = []
     while isinstance(frame, ViewFrame):
         views.insert(0, frame)
@@ -293,14 +291,12 @@ def _elsewhere(spans: Sequence[Span]) -> list[Span]:
 
     This process compares all of a file's state before and after the fold.
     """
-    return [
-        span._replace(state=span.state.elsewhere()) if span.state else span
-        for span in spans
-    ]
+    states = [span.state and span.state.elsewhere() for span in spans]
+    return [span._replace(state=s) for span, s in zip(spans, states, strict=True)]
 
 
 def _known(asked: Bound) -> bool:
-    """Whether a worker can read a question."""
+    """Return True if a worker can read a question."""
     return kinds_of(asked.query) <= set(WORKER_KINDS)
 
 
@@ -312,7 +308,7 @@ def _fold_here(several: Sequence[Bound], frame: Frame) -> list[Folded]:
 
 
 def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
-    """What a worker does: the exact sums over its rows for each question, or None.
+    """Return, in a worker, the exact sums over its rows for each question, or None.
 
     It never raises: executors carry exceptions over the network and into logs, and an
     exception might quote a row.
@@ -321,10 +317,8 @@ def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
     def work() -> list[Folded]:
         facts = domain_of(domain)
         several = [inside(read_question(text), facts) for text in json.loads(questions)]
-        rows = place
-        if isinstance(place, _FileView):
-            rows = place.open()
-        elif not isinstance(place, _WorkerRows):
+        rows = place.open() if isinstance(place, _FileView) else place
+        if not isinstance(place, _FileView | _WorkerRows):
             rows = StreamFrame.of(place, facts)
         return _fold_here(several, cast(Frame, rows))
 
@@ -335,5 +329,44 @@ def fold_place(questions: str, domain: str, place: Any) -> list[Folded] | None:
 
 @lru_cache(maxsize=16)
 def domain_of(text: str) -> Domain:
-    """A domain from its text, read once by a worker."""
+    """Return a domain from its text, read once by a worker."""
     return Domain.from_dict(json.loads(text))
+
+
+def write_question(query: Any) -> str:
+    """Return a question as text, for ``read_question``."""
+    return json.dumps(encode(query, _packed))
+
+
+def read_question(text: str) -> Any:
+    """Return the question of a text that this process's owner wrote."""
+    return decode(_unpack(json.loads(text)), WORKER_KINDS)
+
+
+def _packed(part: Any) -> Any:
+    """Return a tree or a grid as one short text; None for anything else.
+
+    A question about a boosted tree holds all trees before it. Each of them is written
+    and read once, so the work grows with the number of trees, not with its square.
+    """
+    if not isinstance(part, Tree | Grid):
+        return None
+    memory = part.__dict__  # it is frozen, so its text stays what it is
+    if _PACKED not in memory:
+        text = json.dumps(encode(part)).encode()
+        memory[_PACKED] = base64.b85encode(zlib.compress(text, 6)).decode()
+    return {_PACKED: memory[_PACKED]}
+
+
+def _unpack(data: Any) -> Any:
+    if isinstance(data, dict):
+        if _PACKED in data:
+            return _part(data[_PACKED])
+        return {name: _unpack(value) for name, value in data.items()}
+    return [_unpack(value) for value in data] if isinstance(data, list) else data
+
+
+@lru_cache(maxsize=4096)
+def _part(packed: str) -> Any:
+    text = zlib.decompress(base64.b85decode(packed))
+    return decode(json.loads(text), WORKER_KINDS)

@@ -8,15 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from discreto.core.bound import Bound
-from discreto.core.fold import (
-    Folded,
-    fold_all,
-    fold_together,
-    keeps,
-    merge,
-    nothing,
-)
+from discreto.core.fold import Folded, fold_all, fold_together, keeps, merge, nothing
+from discreto.core.query import Bound
 from discreto.data.engines.blas_threads import one_thread
 from discreto.data.frames import Frame
 from discreto.errors import KernelFault, StalledError
@@ -39,7 +32,7 @@ class LocalEngine:
         self._pid = os.getpid()
 
     def fold(self, asked: Bound, frame: Frame) -> Folded:
-        """The exact sums over all rows.
+        """Return the exact sums over all rows.
 
         Parameters
         ----------
@@ -63,7 +56,7 @@ class LocalEngine:
     def fold_several(
         self, several: Sequence[Bound], frame: Frame
     ) -> list[Folded | None]:
-        """The exact sums of several questions, from one pass over all rows.
+        """Return the exact sums of several questions, from one pass over all rows.
 
         Parameters
         ----------
@@ -88,23 +81,27 @@ class LocalEngine:
         total = [nothing(asked) for asked in several]
         with one_thread:
             for some in self._workers().map(partial(fold_together, several), parts):
-                total = [
-                    merge(asked, one, two)
-                    for asked, one, two in zip(several, total, some, strict=True)
-                ]
+                total = merged(several, total, some)
         return total
 
     def _workers(self) -> ThreadPoolExecutor:
-        """The threads, started once; a forked child has none and starts its own."""
+        """Return the threads, started once; a forked child starts its own."""
         if self._pool is None or self._pid != os.getpid():
             self._pool, self._pid = ThreadPoolExecutor(self.threads), os.getpid()
         return self._pool
 
 
-def quietly(work: Callable[[], T]) -> T:
-    """What ``work`` gives; if it fails, one fault that says nothing about rows.
+def merged(
+    several: Sequence[Bound], first: Sequence[Folded], second: Sequence[Folded]
+) -> list[Folded]:
+    """Return the sums of several questions over two parts of a table together."""
+    return [merge(*one) for one in zip(several, first, second, strict=True)]
 
-    Whatever fails: native code has failures that Python does not count as exceptions.
+
+def quietly(work: Callable[[], T]) -> T:
+    """Return what ``work`` gives; if it fails, raise a fault that names no row.
+
+    Native code has failures that Python does not count as exceptions.
     """
     try:
         return work()
@@ -117,7 +114,7 @@ def quietly(work: Callable[[], T]) -> T:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Arrow columns as numpy arrays, without a copy where there is none to be made.
+"""Arrow columns as numpy arrays, without a copy where none is needed.
 
 ``to_numpy`` of pyarrow would do, but it loads pandas wherever that is installed: half a
 second and a fifth of the memory of a process that streams a file.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from discreto.core import compiled
-from discreto.data.frames.frame_checks import Array
+from discreto.core.frame import Array
+from discreto.data.frames.elementwise import np, pc
 
 _KINDS: dict[str, Any] = {
     "double": np.float64,
@@ -24,20 +23,25 @@ _KINDS: dict[str, Any] = {
 
 
 def is_arrow(values: Any) -> bool:
-    """Whether a column is one of arrow, in one piece or in several."""
+    """Return True for a column of arrow, in one piece or in several."""
     return type(values).__module__.startswith("pyarrow") and hasattr(values, "type")
 
 
 def numbers_of(values: Any) -> Array | None:
-    """The numbers of an arrow column, NaN where there is none; None for other kinds."""
+    """Return the numbers of an arrow column, NaN for gaps; None for other types."""
     kind = _KINDS.get(str(values.type))
     if kind is None:
         return None
-    chunks = values.chunks if hasattr(values, "chunks") else [values]
-    parts = [_chunk(chunk, kind) for chunk in chunks if len(chunk)]
+    parts = [_chunk(chunk, kind) for chunk in _chunks(values)]
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype=kind)
+
+
+def _chunks(values: Any) -> list[Any]:
+    """Return the pieces of a column that hold any cell."""
+    chunks = values.chunks if hasattr(values, "chunks") else [values]
+    return [chunk for chunk in chunks if len(chunk)]
 
 
 def _chunk(values: Any, kind: Any) -> Array:
@@ -59,9 +63,8 @@ _SIMPLE = r"^-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?$"
 
 
 def odd_texts(values: Any) -> Array:
-    """The places of texts that are no simple numbers."""
+    """Return the places of texts that are not simple numbers."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     where = "discreto.data.frames.digits_numba"
     fast = compiled.loops(len(values), where) if not values.null_count else None
@@ -69,27 +72,23 @@ def odd_texts(values: Any) -> Array:
         simple = pc.match_substring_regex(values, _SIMPLE)
         simple = pc.and_kleene(simple, pc.is_valid(simple))
         return np.flatnonzero(np.asarray(flat(pc.cast(simple, pa.uint8()))) == 0)
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     found, start = [np.empty(0, dtype=np.int64)], 0
     wide = np.int64 if pa.types.is_large_string(values.type) else np.int32
-    for chunk in chunks:
+    for chunk in _chunks(values):
         _, ends, letters = chunk.buffers()
-        if len(chunk) and letters is not None:
+        if letters is not None:
             first = chunk.offset
             places = np.frombuffer(ends, dtype=wide)[first : first + len(chunk) + 1]
             marks = np.empty(len(chunk), dtype=bool)
             if fast.find_odd(np.frombuffer(letters, np.uint8), places, marks):
                 found.append(start + np.flatnonzero(marks))
-        elif len(chunk):  # empty texts, every one of them
+        else:  # empty texts, every one of them
             found.append(start + np.arange(len(chunk)))
         start += len(chunk)
     return np.concatenate(found)
 
 
 def flat(values: Any) -> Array:
-    """An arrow column of numbers without gaps, without a copy where it is one piece."""
-    import pyarrow as pa
-
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    parts = [np.from_dlpack(chunk) for chunk in chunks if len(chunk)]
+    """Return an arrow column of numbers without gaps, not copied if it is one piece."""
+    parts = [np.from_dlpack(chunk) for chunk in _chunks(values)]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]

@@ -1,9 +1,8 @@
 """Values in the terms of the domain. From here on nothing may raise or warn.
 
 ``convert`` is the one function from cells to values, for every source and every kind of
-column that can be asked about; identifiers and open texts are read by
-:mod:`~discreto.data.frames.people`. Both take gaps from the same words
-(:mod:`~discreto.data.frames.gaps`).
+column that can be asked about. ``people_of`` reads identifiers and open texts. Both
+take gaps from the same words (:mod:`~discreto.data.frames.cells`).
 
 A number that is missing or is none is NaN. A category is its place in the declared
 list, MISSING for no value, and UNKNOWN for a value that was not declared.
@@ -19,23 +18,39 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category
+from discreto.core.frame import Array
+from discreto.core.once import MadeOnce
+from discreto.core.people import as_objects as objects_of
+from discreto.core.people import named
 from discreto.data.frames.arrow import flat, is_arrow, numbers_of, odd_texts
+from discreto.data.frames.cells import (
+    cells_of,
+    gaps_of,
+    number,
+    reader_of,
+    text_of,
+    without,
+)
 from discreto.data.frames.dates import dates
-from discreto.data.frames.frame_checks import Array
-from discreto.data.frames.gaps import gaps_of, without
-from discreto.data.frames.numbers import number, reader_of, text_of
+from discreto.data.frames.elementwise import (
+    NOTHING,
+    PublicNumbers,
+    are_texts,
+    by_text,
+    by_value,
+    np,
+    pc,
+)
 
 MISSING, UNKNOWN = -1, -2  # codes of what is no category
 _PLAIN = Dialect()
 
 
 def convert(values: Any, column: object, dialect: Dialect | None = None) -> Array:
-    """A column in the terms of the domain: float64, or int64 codes."""
+    """Return a column in the terms of the domain: float64, or int64 codes."""
     dialect, values = dialect or _PLAIN, as_objects(values)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -53,42 +68,33 @@ def convert(values: Any, column: object, dialect: Dialect | None = None) -> Arra
 
 
 def as_objects(values: Any) -> Any:
-    """A column of Python objects as an array of them; anything else as it is.
+    """Return a column of Python objects as an array of them, others as they are.
 
-    Whoever is given such a column to convert guesses one type for all of it, and so
-    what a row becomes would depend on others: a time that names its zone moves those
-    that name none. Where all are texts there is nothing to guess.
+    A library that converts such a column guesses one type for all of it. The value of
+    a row would then depend on others: a time that names its zone moves those that name
+    none. Where all are texts there is nothing to guess.
     """
     native = values.to_native() if hasattr(values, "to_native") else values
     kind = str(getattr(native, "dtype", ""))
     if kind not in ("object", "Object") or isinstance(native, np.ndarray):
         return values
-    several = native.to_list()
-    objects = np.fromiter(several, dtype=object, count=len(several))
-    return values if kind == "object" and _are_texts(objects) else objects
-
-
-def _are_texts(objects: Array) -> bool:
-    """Whether all are texts, or nothing."""
-    kinds = set(map(type, objects))
-    if not {kind.__name__ for kind in kinds} <= {"str", "float", *_NOTHING[:2]}:
-        return False
-    return float not in kinds or all(v != v for v in objects if type(v) is float)
+    objects = objects_of(native.to_list())
+    return values if kind == "object" and are_texts(objects) else objects
 
 
 def plain(values: Any) -> Array:
-    """A numpy array of numbers, or of Python objects; whatever the values, one of both.
+    """Return a numpy array of numbers, or of Python objects, whatever the values are.
 
-    Texts may hold bytes that are no UTF-8, which Python refuses to see as texts: they
+    Texts may hold bytes that are not UTF-8, which Python refuses to see as texts. They
     come as bytes then, as do their neighbours, which changes nothing for those.
     """
     if isinstance(values, np.ndarray):
         return values
     values = values.to_native() if hasattr(values, "to_native") else values
-    for read in (_as_numpy, _as_bytes, _one_by_one):
+    for read in (_as_numpy, _as_bytes):
         with suppress(Exception):
             return read(values)
-    return np.full(len(values), None, dtype=object)
+    return objects_of(cells_of(values))
 
 
 def _as_numpy(values: Any) -> Array:
@@ -112,21 +118,12 @@ def _as_bytes(values: Any) -> Array:
     return np.asarray(texts.cast(pa.large_binary()).to_numpy(zero_copy_only=False))
 
 
-def _one_by_one(values: Any) -> Array:
-    out = np.full(len(values), None, dtype=object)
-    for place in range(len(values)):
-        with suppress(Exception):
-            value = values[place]
-            out[place] = value.as_py() if hasattr(value, "as_py") else value
-    return out
-
-
 def owned(
     values: Any, column: object, dialect: Dialect | None = None
 ) -> tuple[Array, bool]:
-    """A copy of a column that nobody else can change, and whether it is converted.
+    """Return a copy of a column that no caller can change, and True if it is converted.
 
-    Numbers stay in their own type, which may be small. All else is converted, since
+    Numbers stay in their own type, which may be small. All else is converted, because
     the objects in it might change.
     """
     values = as_objects(values)
@@ -143,7 +140,7 @@ def owned(
 
 
 def listed(values: Any) -> Array:
-    """A column given as a list, or any other sequence of values."""
+    """Return an array of a column given as a list, or as any other sequence."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):
@@ -158,8 +155,7 @@ def listed(values: Any) -> Array:
         return out
     # Other lists stay as they are. For mixed ones numpy takes one type that holds all:
     # beside a text, a complex number or a duration no number would be one.
-    several = list(values)
-    return np.fromiter(several, dtype=object, count=len(several))
+    return objects_of(list(values))
 
 
 def _numbers(values: Array, dialect: Dialect) -> Array:
@@ -170,13 +166,12 @@ def _numbers(values: Array, dialect: Dialect) -> Array:
 
 
 def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
-    """The numbers of an arrow column of texts; None if it is not one.
+    """Return the numbers of an arrow column of texts; None if it is not one.
 
-    Which texts are simple is decided one by one; the others are read by themselves, so
-    an odd text costs its own time and nobody else's.
+    Texts that are not simple numbers are read by themselves, so an odd text costs its
+    own time alone.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     # Simple texts are the same numbers in every dialect with a decimal point.
     if dialect.decimal != "." or not isinstance(values, pa.Array | pa.ChunkedArray):
@@ -184,29 +179,26 @@ def _spelt_numbers(values: Any, dialect: Dialect) -> Array | None:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     try:
-        odd = odd_texts(values)
+        odd, simple = odd_texts(values), values
         if odd.size:
             # Arrow takes long to make a scalar of a Python text: it loads pandas.
             ends = pa.py_buffer(np.array([0, 1], dtype=np.int32))
             data = [None, ends, pa.py_buffer(b"0")]
             zero = pa.Array.from_buffers(pa.string(), 1, data).cast(values.type)[0]
-            simple = np.ones(len(values), dtype=bool)
-            simple[odd] = False
-            read = pc.cast(pc.if_else(pa.array(simple), values, zero), pa.float64())
-        else:
-            read = pc.cast(values, pa.float64())
-        out = np.array(flat(read))
+            marks = np.ones(len(values), dtype=bool)
+            marks[odd] = False
+            simple = pc.if_else(pa.array(marks), values, zero)
+        out = np.array(flat(pc.cast(simple, pa.float64())))
         if odd.size:
             out[odd] = _numbers(plain(values.take(pa.array(odd))), dialect)
         return out
     except Exception:
-        return None  # bytes that are no text
+        return None  # bytes that are not a text
 
 
 def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None:
-    """Codes of a column of plain texts, fast; None if it is not one."""
+    """Return the codes of a column of texts, fast; None if it is not one."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     plain_texts = all(type(kind) is str for kind in column.categories)
     try:
@@ -222,7 +214,7 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
             return None
         odd = column.aliases or not column.case or column.strip or not plain_texts
         if odd or gaps_of(dialect).numbers:
-            return _spelt_codes(texts, _lookup_of(column, dialect))
+            return _taken(*by_text(texts, _lookup_of(column, dialect)))
         kinds = [str(kind) for kind in column.categories]
         absent = [word for word in dialect.missing if word not in kinds]
         several = [word.encode() for word in [*kinds, *absent]]
@@ -231,33 +223,22 @@ def _text_codes(values: Any, column: Category, dialect: Dialect) -> Array | None
         codes = np.array(found.to_numpy(), dtype=np.int64)
         codes[codes >= len(kinds)] = MISSING
         if texts.null_count:
-            codes[np.asarray(pc.is_null(texts).to_numpy(zero_copy_only=False))] = (
-                MISSING
-            )
+            gaps = pc.is_null(texts).to_numpy(zero_copy_only=False)
+            codes[np.asarray(gaps)] = MISSING
         return codes
     except Exception:
         return None
 
 
 def _taken(each: Array, places: Any) -> Array:
-    """The codes at some places of a list of codes; MISSING where there is no place."""
+    """Return codes by their places in a list; MISSING where there is no place."""
     at = numbers_of(places)
     if at is None:
         raise TypeError("the places of a coded column are whole numbers.")
     if not places.null_count:
         return each[at]
     last = np.where(np.isnan(at), len(each), at).astype(np.int64)
-    return np.append(each, MISSING)[last]
-
-
-def _spelt_codes(texts: Any, lookup: _Lookup) -> Array:
-    """Codes of texts, each different text looked up once."""
-    import pyarrow as pa
-
-    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    coded = whole.dictionary_encode()
-    each = [lookup(text) for text in coded.dictionary.to_pylist()]
-    return _taken(np.array(each, dtype=np.int64), coded.indices)
+    return np.concatenate([each, [MISSING]])[last]
 
 
 def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
@@ -269,8 +250,8 @@ def _codes(values: Array, column: Category, dialect: Dialect) -> Array:
 
 
 def number_codes(column: Category) -> dict[float, int]:
-    """The codes of the numbers that find a category."""
-    return _Lookup(column, _PLAIN).codes()
+    """Return the codes of the numbers that find a category."""
+    return _Lookup(column, _PLAIN).codes
 
 
 class _Lookup:
@@ -292,15 +273,12 @@ class _Lookup:
             else:
                 self._numbers.setdefault(number(kind), code)
                 if isinstance(kind, bool):
-                    for word in ("true", "True", "TRUE") if kind else _FALSE:
+                    for word in (f"{kind}", f"{kind}".lower(), f"{kind}".upper()):
                         self._texts.setdefault(self._plain(word), code)
         self._exact = dict(self._numbers)
         self._numbers = spelt | self._numbers
-        keys = [key for key in self._numbers if not math.isnan(key)]
-        self._keys = np.array(sorted(keys), dtype=np.float64)
-        codes = [self._numbers[key] for key in self._keys.tolist()]
-        self._places = np.array(codes, dtype=np.int64)
-        self._table = self._small_table()
+        self.codes = {k: v for k, v in self._numbers.items() if not math.isnan(k)}
+        self._declared = PublicNumbers(self.codes, UNKNOWN, MISSING)
 
     def __call__(self, value: object) -> int:
         try:
@@ -315,68 +293,53 @@ class _Lookup:
             gap = math.isnan(found) or self._gaps.is_number(found)
             return self._numbers.get(found, MISSING if gap else UNKNOWN)
         except Exception:
-            return MISSING if type(value).__name__ in _NOTHING else UNKNOWN
+            return MISSING if type(value).__name__ in NOTHING else UNKNOWN
 
     def _spells_gap(self, text: str) -> bool:
         return bool(self._gaps.numbers) and self._gaps.is_number(self._read(text))
 
-    def codes(self) -> dict[float, int]:
-        """The code of each number that has one."""
-        return dict(zip(self._keys.tolist(), self._places.tolist(), strict=True))
-
     def many(self, values: Array) -> Array:
-        """The codes of numbers."""
-        codes = self._many(values)
+        """Return the codes of numbers."""
+        codes = self._declared.of(values)
         if not self._gaps.numbers:
             return codes
         gaps = (codes == UNKNOWN) & self._gaps.among(values)
         return np.where(gaps, MISSING, codes)
 
-    def _many(self, values: Array) -> Array:
-        if self._table is not None and values.dtype.kind in "iu":
-            low, high = (
-                int(self._keys[0]) - 1,
-                int(self._keys[0]) + len(self._table) - 2,
-            )
-            if values.dtype == np.uint64:  # no number wraps around
-                values = np.minimum(values, np.uint64(1 << 62))
-            place = np.clip(values.astype(np.int64, copy=False), low, high)
-            return self._table[place - low]
-        values = values.astype(np.float64, copy=False)
-        other = np.where(np.isnan(values), MISSING, UNKNOWN)
-        if not self._keys.size:
-            return other.astype(np.int64)
-        place = np.searchsorted(self._keys, values).clip(0, self._keys.size - 1)
-        return np.where(self._keys[place] == values, self._places[place], other)
 
-    def _small_table(self) -> Array | None:
-        """The code of each whole number of a short range, and UNKNOWN around it."""
-        keys = self._keys
-        if not keys.size or not np.all(np.abs(keys) < _SMALL):
-            return None
-        low, size = int(np.floor(keys[0])), int(np.floor(keys[-1] - keys[0])) + 3
-        if low != keys[0] or size > _SMALL:
-            return None
-        table = np.full(size, UNKNOWN, dtype=np.int64)
-        whole = keys == np.floor(keys)
-        table[(keys[whole] - low).astype(np.int64) + 1] = self._places[whole]
-        return table
+_lookup_of = MadeOnce(_Lookup)  # for all batches of a column
 
 
-_SMALL = 1 << 16  # whole numbers that have a table
-_lookups: dict[tuple[int, int], tuple[Category, Dialect, _Lookup]] = {}
+def people_of(values: Any, dialect: Dialect | None = None) -> Array:
+    """Return identifiers: a private array of whole numbers, or of texts and None."""
+    gaps = gaps_of(dialect or _PLAIN).names
+    with suppress(Exception):
+        values = _whole_numbers(values)
+    flat = plain(values)
+    if flat.dtype.kind in "iub":
+        whole = flat.astype(np.uint64 if flat.dtype.kind == "u" else np.int64)
+        # By the words, not by whether a row has one: the form of a row's identifier
+        # does not depend on other rows.
+        if not any(word.lstrip("-").isdigit() for word in gaps):
+            return whole
+        return named(whole.tolist(), gaps)
+    if flat.dtype.kind == "f":
+        return by_value(flat, lambda different: named(different, gaps))
+    if flat.dtype.kind in "mM":
+        texts = [str(value) for value in flat]
+        return named([None if text == "NaT" else text for text in texts], gaps)
+    return named(flat.tolist(), gaps)
 
 
-def _lookup_of(column: Category, dialect: Dialect) -> _Lookup:
-    """The look-up of a column, made once for all of its batches."""
-    key = id(column), id(dialect)
-    kept = _lookups.get(key)
-    if kept is None or kept[0] is not column or kept[1] is not dialect:
-        if len(_lookups) >= 32:
-            _lookups.clear()
-        kept = _lookups[key] = (column, dialect, _Lookup(column, dialect))
-    return kept[2]
+def _whole_numbers(values: Any) -> Any:
+    """Return whole numbers with gaps as objects: as floats they would be rounded."""
+    import narwhals as nw
+    import pyarrow as pa
 
-
-_NOTHING = ("NoneType", "NAType", "NaTType")
-_FALSE = ("false", "False", "FALSE")
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype.is_integer():
+        values = series.to_arrow()
+    arrow = isinstance(values, pa.Array | pa.ChunkedArray)
+    if arrow and pa.types.is_integer(values.type) and values.null_count:
+        return objects_of(values.to_pylist())
+    return values

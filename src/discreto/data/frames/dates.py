@@ -1,6 +1,6 @@
 """Dates and times of any origin as whole steps since the start of 1970.
 
-What a value becomes depends on that value alone. What is no date is missing.
+The result for a cell depends on that cell alone. A value that is not a date is missing.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from discreto.core.domain.date_formats import COUNTED, iso_texts
 from discreto.core.domain.dates import SECONDS, DateTime, steps
 from discreto.core.domain.dialect import Dialect
 from discreto.core.frame import Array
-from discreto.data.frames.gaps import gaps_of, without
-from discreto.data.frames.numbers import reader_of
+from discreto.data.frames.cells import cells_of, gaps_of, reader_of, without
+from discreto.data.frames.elementwise import by_value, np, pc
 
 _QUARTER = 900  # seconds: clocks are changed at whole quarters of an hour
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def dates(values: Any, column: DateTime, dialect: Dialect) -> Array:
-    """Steps since the start of 1970 as float64, NaN for what is missing or no date."""
+    """Return steps since the start of 1970 as float64, NaN where there is no date."""
     return without(_dates(values, column, dialect), word_steps(column, dialect))
 
 
@@ -64,7 +62,7 @@ def _dates(values: Any, column: DateTime, dialect: Dialect) -> Array:
 
 
 def _stored_numbers(values: Any) -> Array | None:
-    """The numbers of a column whose type is one of numbers; None for other types."""
+    """Return the numbers of a column whose type is numeric; None for other types."""
     from discreto.data.frames.convert import plain
 
     flat = plain(values)
@@ -72,7 +70,7 @@ def _stored_numbers(values: Any) -> Array | None:
 
 
 def _counted(numbers: Array, column: DateTime, dialect: Dialect) -> Array:
-    """Steps of dates that are stored as numbers, each by itself."""
+    """Return the steps of dates that are stored as numbers."""
     if dialect.dates == "excel":
         # Excel has a 29 February 1900, day 60, that never was.
         days = np.where(numbers < 60, numbers + 1, numbers) - _EXCEL
@@ -92,13 +90,8 @@ _EXCEL = 25569  # the day of Excel that is the start of 1970
 _FIRST, _LAST = -62135596800, 253402300799
 
 
-def is_date_type(name: str) -> bool:
-    """Whether an arrow type of this name holds dates or times."""
-    return name.startswith(("timestamp", "date32", "date64"))
-
-
 def _instants(values: Any, column: DateTime) -> Array | None:
-    """Columns of pandas, polars and arrow that are dates by their type."""
+    """Return the steps of columns that are dates by their type; None for others."""
     import pyarrow as pa
 
     arrow = values.to_arrow() if hasattr(values, "to_arrow") else values
@@ -106,62 +99,52 @@ def _instants(values: Any, column: DateTime) -> Array | None:
         return None
     kind = arrow.type
     if pa.types.is_date(kind):
-        days = arrow.cast(pa.date32()).cast(pa.int32())
-        found = _floats(days) * 86400
+        days, absent = _whole(arrow.cast(pa.date32()).cast(pa.int32()))
+        seconds = days * 86400
     elif pa.types.is_timestamp(kind):
         per_second = _PER_SECOND[kind.unit]
         whole, absent = _whole(arrow.cast(pa.int64()))
         seconds = whole // per_second
         if kind.tz is not None:
             seconds = seconds + _offsets(seconds, column.zone)
-        found = np.where(absent, np.nan, seconds)
     else:
         return None
-    return np.floor(found / SECONDS[column.resolution])
+    return np.floor(np.where(absent, np.nan, seconds) / SECONDS[column.resolution])
 
 
 def _whole(numbers: Any) -> tuple[Array, Array]:
-    import pyarrow.compute as pc
-
     filled = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
     absent = pc.is_null(numbers).to_numpy(zero_copy_only=False)
     return np.asarray(filled, dtype=np.int64), np.asarray(absent, dtype=bool)
 
 
-def _floats(numbers: Any) -> Array:
-    whole, absent = _whole(numbers)
-    return np.where(absent, np.nan, whole)
-
-
 def _offsets(seconds: Array, zone: str) -> Array:
-    """How far a zone's clock is ahead at these seconds of universal time."""
+    """Return how many seconds a zone's clock is ahead of universal time."""
     if zone in ("", "UTC"):
         return np.zeros_like(seconds)
     there = ZoneInfo(zone)
-    quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)
-    ahead = []
-    for quarter in quarters.tolist():
-        offset = None
+
+    def offset(quarter: int) -> int:
+        found = None
         with suppress(Exception):  # far beyond the years that Python knows
             when = dt.datetime.fromtimestamp(quarter * _QUARTER, there)
-            offset = when.utcoffset()
-        ahead.append(0 if offset is None else round(offset.total_seconds()))
-    return np.array(ahead, dtype=np.int64)[place.reshape(seconds.shape)]
+            found = when.utcoffset()
+        return 0 if found is None else round(found.total_seconds())
+
+    return by_value(
+        seconds // _QUARTER, lambda several: np.array([*map(offset, several)], np.int64)
+    )
 
 
 def _steps_of(values: Array, column: DateTime) -> Array:
-    """Steps of numpy's own times, which name no zone."""
+    """Return the steps of numpy's own times, which name no zone."""
     seconds = values.astype("datetime64[s]")
     whole = seconds.astype(np.int64) // SECONDS[column.resolution]
     return np.where(np.isnat(values), np.nan, whole)
 
 
 def _one_by_one(values: Any, column: DateTime, dialect: Dialect) -> Array:
-    several: list[Any] | None = None
-    with suppress(Exception):
-        several = values.tolist() if hasattr(values, "tolist") else list(_each(values))
-    if several is None:  # bytes that are no text: they alone are missing
-        several = [_at(values, place) for place in range(len(values))]
+    several = cells_of(values)
     out, other = np.full(len(several), np.nan), np.ones(len(several), dtype=bool)
     if dialect.dates in COUNTED:
         read = reader_of(dialect)
@@ -179,30 +162,16 @@ def _is_date(value: object) -> bool:
     return isinstance(value, dt.date | np.datetime64 | np.timedelta64)
 
 
-def _each(values: Any) -> Any:
-    for value in values:
-        yield value.as_py() if hasattr(value, "as_py") else value
-
-
-def _at(values: Any, place: int) -> Any:
-    with suppress(Exception):
-        value = values[place]
-        return value.as_py() if hasattr(value, "as_py") else value
-    return None
-
-
 def _one(value: object, column: DateTime, form: str) -> float | None:
     if isinstance(value, np.datetime64):
-        return (
-            None if np.isnat(value) else float(_steps_of(np.array([value]), column)[0])
-        )
+        found = _steps_of(np.array([value]), column)[0]
+        return None if np.isnan(found) else float(found)
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
     if not isinstance(value, str):
         return steps(value, column.resolution, column.zone)
-    found = [
-        steps(text, column.resolution, column.zone) for text in iso_texts(value, form)
-    ]
+    texts = iso_texts(value, form)
+    found = [steps(text, column.resolution, column.zone) for text in texts]
     known = [step for step in found if step is not None]
     inside = [step for step in known if column.lower <= step <= column.upper]
     return next(iter(inside or known), None)

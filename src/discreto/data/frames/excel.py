@@ -8,16 +8,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreto.core.domain.dialect import Dialect
-from discreto.data.frames.frame_checks import Array
+from discreto.core.frame import Array
+from discreto.core.people import as_objects
+from discreto.data.frames.refusal_texts import unreadable
 from discreto.errors import DiscretoError, DomainError, MissingExtraError
 from discreto.text.install_commands import install_command
 
 
 def names_of(path: Path, dialect: Dialect | None) -> list[str]:
-    """The names in the first row of a sheet."""
+    """Return the names in the first row of a sheet."""
     with _sheet(path, dialect) as sheet:
         first = next(sheet.iter_rows(max_row=1, values_only=True), ())
     names = ["" if value is None else str(value) for value in first]
@@ -29,7 +29,7 @@ def names_of(path: Path, dialect: Dialect | None) -> list[str]:
 
 
 def columns_of(path: Path, dialect: Dialect | None) -> dict[str, Array]:
-    """The columns of a sheet, cell by cell; a row without any value is none."""
+    """Return the columns of a sheet; a row without any value is left out."""
     names = names_of(path, dialect)
     width = len(names)
     several: list[list[Any]] = [[] for _ in names]
@@ -39,8 +39,7 @@ def columns_of(path: Path, dialect: Dialect | None) -> dict[str, Array]:
             if any(cell is not None for cell in cells):
                 for column, cell in zip(several, cells, strict=True):
                     column.append(cell)
-    arrays = [np.fromiter(cells, dtype=object, count=len(cells)) for cells in several]
-    return dict(zip(names, arrays, strict=True))
+    return dict(zip(names, map(as_objects, several), strict=True))
 
 
 @contextmanager
@@ -60,11 +59,11 @@ def _sheet(path: Path, dialect: Dialect | None) -> Iterator[Any]:
         except DiscretoError:
             raise
         except Exception:  # it may quote a cell
-            raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+            raise unreadable(path.name) from None
 
 
 def _named(book: Any, path: Path, dialect: Dialect | None) -> Any:
-    """The sheet that the dialect names, or the first."""
+    """Return the sheet that the dialect names, or the first."""
     wanted = dialect.sheet if dialect is not None else None
     if wanted is not None and wanted not in book.sheetnames:
         shown = ", ".join(map(repr, book.sheetnames))

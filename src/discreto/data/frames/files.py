@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, Literal, cast
 from urllib.parse import unquote
 
 from discreto.core.domain.dialect import Dialect, check_marks
-from discreto.data.frames.file_states import FileState
+from discreto.data.frames.file_states import FileState, note_state
 from discreto.data.frames.records import Layout, header
+from discreto.data.frames.refusal_texts import unreadable, wide_letters
 from discreto.data.frames.types import Kind, arrow_kind
 from discreto.errors import DomainError, ParameterError
 
@@ -146,6 +147,14 @@ def open_native(path: str | Path, state: FileState | None = None) -> Iterator[An
         yield file
 
 
+def noted(path: Path) -> FileState:
+    """Return the state of a file, which has to be there."""
+    try:
+        return note_state(path)
+    except OSError:
+        raise unreadable(path.name) from None
+
+
 def head_of(
     path: Path, dialect: Dialect | None, state: FileState | None = None
 ) -> Head:
@@ -163,7 +172,7 @@ def head_of(
         else:
             found = _typed_head(path, kind, state)
     except (OSError, EOFError, pa.ArrowException):
-        raise DomainError(f"{path.name!r} cannot be read as a table.") from None
+        raise unreadable(path.name) from None
     more = [name for name in partition_of(path) if name not in found.stored]
     return replace(found, folders=tuple(more))
 
@@ -185,10 +194,7 @@ def check_start(path: Path, start: bytes) -> None:
     """
     wide = "UTF-32" if start[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff") else "UTF-16"
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start[:2]:
-        raise DomainError(
-            f"{path.name!r} is written in {wide}, which is not read. Save it as UTF-8 "
-            "(Excel calls it 'CSV UTF-8')."
-        )
+        raise wide_letters(path.name, wide)
     if not start.removeprefix(b"\xef\xbb\xbf"):
         raise DomainError(f"{path.name!r} is empty: it has no line with column names.")
 

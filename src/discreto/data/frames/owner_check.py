@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreto.core.capabilities import AnswersQueries, ReadsTexts
 from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.core.domain.owner_statement import OwnerStatement, has_spelled
 from discreto.core.frame import BATCH
-from discreto.data.frames import StreamFrame, open_frame, stored_columns
+from discreto.data.frames import StreamFrame, open_frame
+from discreto.data.frames.cells import text_of
 from discreto.data.frames.convert import MISSING, UNKNOWN, convert, plain
-from discreto.data.frames.frame_checks import some
-from discreto.data.frames.numbers import text_of
+from discreto.data.frames.files import format_of, paths_of
+from discreto.data.frames.memory import dict_columns, native_columns
+from discreto.data.frames.refusal_texts import some
+from discreto.data.sql.address import is_address
+from discreto.data.sql.opening import database_frame
 from discreto.errors import DomainError
 
 _SHOWN = 5  # spellings of unknown values
@@ -49,7 +55,8 @@ def is_checked(frame: Any, domain: Domain) -> bool:
 
     It depends on formats, types and the domain, which are public; on no row.
     """
-    if not getattr(frame, "spelled", False) or not has_spelled(domain):
+    spelled = isinstance(frame, ReadsTexts) and frame.spelled
+    if not spelled or not has_spelled(domain):
         return True
     return domain.checked is not None and domain.checked.covers(domain)
 
@@ -138,11 +145,27 @@ def exact_shares(data: Any, domain: Domain) -> dict[str, Shares]:
     return out
 
 
+def stored_columns(data: Any, domain: Domain) -> Mapping[str, Any] | None:
+    """Return the columns of a sheet or a table in memory as stored; None for others."""
+    if isinstance(data, str | Path):
+        paths = [] if is_address(data) else paths_of(data)
+        if len(paths) != 1 or format_of(paths[0]) != "excel":
+            return None
+        from discreto.data.frames.excel import columns_of
+
+        return columns_of(paths[0], domain.dialect)
+    if isinstance(data, Mapping):
+        return dict_columns(data, domain)
+    if isinstance(data, list | tuple | np.ndarray):
+        return None  # paths, or numbers
+    return None if database_frame(data, domain) else native_columns(data, domain)
+
+
 def _pieces(
     frame: Any, domain: Domain, names: list[str], columns: Mapping[str, Any] | None
 ) -> Iterator[tuple[dict[str, Any], int, Any]]:
     """Columns as the domain reads them, the number of rows, and columns as stored."""
-    if hasattr(frame, "query"):  # of a database
+    if isinstance(frame, AnswersQueries):
         for part in frame.tables(names):
             stored = {name: part.column(name) for name in names}
             read = {n: convert(stored[n], domain[n], domain.dialect) for n in names}
@@ -151,9 +174,16 @@ def _pieces(
     if columns is not None:
         yield frame.columns(names), frame.length(), columns
         return
-    texts = frame.texts(names) if isinstance(frame, StreamFrame) else iter(())
+    texts = _texts(frame, names) if isinstance(frame, StreamFrame) else iter(())
     for batch, rows in frame.batches(names, BATCH):
         yield batch, rows, next(texts, None)
+
+
+def _texts(frame: StreamFrame, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the columns of files as they are stored, in the batches of the frame."""
+    for piece, rows in frame.pieces(names):
+        for start in range(0, rows, BATCH):
+            yield {name: piece[name][start : start + BATCH] for name in names}
 
 
 def _values(column: Any, places: Any) -> list[Any]:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from discreto.core.domain.domain import Category, Domain
+from discreto.core.frame import Array
 from discreto.core.row_local import cell_by_cell
 from discreto.data.frames.convert import convert
 from discreto.data.frames.file_states import FileState
 from discreto.data.frames.files import format_of, open_native
-from discreto.data.frames.frame_checks import Array
 from discreto.data.frames.spans import Span
 
 LARGEST = 1 << 21  # rows of a group whose columns are held at once
@@ -22,40 +22,15 @@ BUFFER = 1 << 16  # bytes of a column that are read at once
 
 
 def parquet_pieces(
-    path: str,
-    names: list[str],
-    groups: Sequence[int],
-    coded: Collection[str],
-    rows: int,
-    state: FileState | None = None,
-    facts: Any = None,
+    span: Span, names: list[str], coded: Collection[str], rows: int, facts: Any = None
 ) -> Iterator[Any]:
-    """Batches of at most so many rows of some row groups, one group after the other.
+    """Yield batches of at most ``rows`` rows of row groups, one group after the other.
 
     Texts of ``coded`` columns come as places in a list of different texts, which is how
-    they are stored; in a group with texts that are no UTF-8 they come as they are.
+    they are stored. In a group with texts that are not UTF-8 they come as they are.
     """
-    with open_native(path, state) as file:
-        if facts is None:
-            facts = _facts(file, state)
-        yield from _pieces(file, names, groups, coded, rows, facts)
-
-
-def _pieces(
-    source: Any,
-    names: list[str],
-    groups: Sequence[int],
-    coded: Collection[str],
-    rows: int,
-    facts: Any,
-) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    fields = {field.name: field.type for field in facts.schema.to_arrow_schema()}
-    always = [name for name in names if pa.types.is_dictionary(fields[name])]
-    texts = (pa.string(), pa.large_string())
-    more = [name for name in names if name in coded and fields[name] in texts]
 
     def opened(dictionary: list[str]) -> Any:
         return pq.ParquetFile(
@@ -66,8 +41,14 @@ def _pieces(
             read_dictionary=dictionary,
         )
 
-    with opened([*always, *more]) as file:
-        for group in groups:
+    with open_native(span.path, span.state) as source:
+        facts = _facts(source, span.state) if facts is None else facts
+        fields = {field.name: field.type for field in facts.schema.to_arrow_schema()}
+        always = [name for name in names if pa.types.is_dictionary(fields[name])]
+        texts = (pa.string(), pa.large_string())
+        more = [name for name in names if name in coded and fields[name] in texts]
+        file = opened([*always, *more])
+        for group in span.groups:
             own = {"row_groups": [group], "columns": names, "use_threads": False}
             done = 0
             try:
@@ -75,14 +56,13 @@ def _pieces(
                     yield batch
                     done += batch.num_rows
                 continue
-            except pa.ArrowException:  # pyarrow codes no texts that are no UTF-8
+            except pa.ArrowException:  # pyarrow codes no texts that are not UTF-8
                 if not more:
                     raise
-            with opened(always) as plain:
-                for batch in plain.iter_batches(rows, **own):
-                    if done < batch.num_rows:
-                        yield batch.slice(done)
-                    done = max(done - batch.num_rows, 0)
+            for batch in opened(always).iter_batches(rows, **own):
+                if done < batch.num_rows:
+                    yield batch.slice(done)
+                done = max(done - batch.num_rows, 0)
 
 
 class OpenedGroup(AbstractContextManager["OpenedGroup"]):
@@ -98,13 +78,11 @@ class OpenedGroup(AbstractContextManager["OpenedGroup"]):
         if name not in self._columns:
             spec, dialect = self._domain[name], self._domain.dialect
             coded = (name,) if isinstance(spec, Category) else ()
-            span, groups = self._span, [self._span.start]
-            pieces = parquet_pieces(
-                span.path, [name], groups, coded, LARGEST, span.state, self._facts
-            )
             parts = [
                 cell_by_cell(convert, piece.column(name), spec, dialect)
-                for piece in pieces
+                for piece in parquet_pieces(
+                    self._span, [name], coded, LARGEST, self._facts
+                )
             ]
             self._columns[name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return self._columns[name]

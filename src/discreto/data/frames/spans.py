@@ -24,37 +24,36 @@ class Span(NamedTuple):
 
     @property
     def groups(self) -> Sequence[int | None]:
-        """The numbers of the parts."""
+        """The numbers of the parts, or None for a file that is read whole."""
         return (None,) if self.whole else range(self.start, self.stop)
 
     def some(self, start: int, stop: int) -> Span:
-        """The parts from one to another, counted from the first of the span."""
+        """Return the parts from one to another, counted from the first of the span."""
         many = self.stop - self.start
         size = self.size * stop // many - self.size * start // many
-        return self._replace(
-            start=self.start + start, stop=self.start + stop, size=size
-        )
+        first, last = self.start + start, self.start + stop
+        return self._replace(start=first, stop=last, size=size)
 
 
 def span_of(path: str, parts: Sequence[int | None], state: FileState) -> Span:
-    """All parts of a file."""
+    """Return all parts of a file."""
     whole = list(parts[:1]) == [None]
     return Span(path, 0, len(parts), max(state.size, 1), whole, state)
 
 
 def lone_span(unit: Unit, state: FileState | None = None) -> Span:
-    """One part of a file by itself."""
+    """Return one part of a file by itself."""
     path, group = unit
     return Span(path, group or 0, (group or 0) + 1, 1, group is None, state)
 
 
 def units_of(spans: Sequence[Span]) -> Iterator[Unit]:
-    """The parts of all spans, one by one."""
+    """Yield the parts of all spans, one by one."""
     return ((span.path, group) for span in spans for group in span.groups)
 
 
 def cut(spans: Sequence[Span], parts: int) -> list[tuple[int, list[Span]]]:
-    """At most so many lists of spans of about as many bytes each, none of them empty.
+    """Return at most ``parts`` lists of spans of about equal size, none of them empty.
 
     Each comes with the number of its first unit.
     """
@@ -63,7 +62,7 @@ def cut(spans: Sequence[Span], parts: int) -> list[tuple[int, list[Span]]]:
 
 
 def _ends(spans: Sequence[Span], parts: int) -> Iterator[int]:
-    """The numbers of units at which parts of the same size end."""
+    """Yield the numbers of units at which parts of the same size end."""
     total, part, bytes_before, units_before = sum(s.size for s in spans), 1, 0, 0
     for span in spans:
         many = span.stop - span.start
@@ -76,7 +75,7 @@ def _ends(spans: Sequence[Span], parts: int) -> Iterator[int]:
 
 
 def _between(spans: Sequence[Span], start: int, stop: int) -> list[Span]:
-    """The units from one number to another."""
+    """Return the units from one number to another."""
     out, before = [], 0
     for span in spans:
         many = span.stop - span.start

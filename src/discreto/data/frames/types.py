@@ -1,13 +1,12 @@
-"""Which column types can hold what a domain says: refused by type, never by value.
+"""Refusals of tables: by the names and types of their columns, never by values.
 
-Types are public. Lists, arrays of objects and sheets have none: their values are read
-one by one, and what is no number is missing.
+Names and types are public. Lists, arrays of objects and sheets have no types: their
+values are read one by one, and a value that is not a number is missing.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +14,16 @@ import numpy as np
 from discreto.core.domain.date_formats import COUNTED
 from discreto.core.domain.dates import DateTime
 from discreto.core.domain.domain import Category, Domain, Number, Opaque
-from discreto.data.frames.numbers import number
-from discreto.errors import DomainError
+from discreto.data.frames.cells import number
+from discreto.data.frames.refusal_texts import (
+    lacking,
+    not_a_category,
+    not_a_number,
+    separator_hint,
+    unusable,
+)
 
 Kind = Literal["number", "truth", "text", "date", "other"] | None  # None: no type
-_WORDS = {
-    "number": "number",
-    "truth": "true and false",
-    "date": "date",
-    "other": "other (nested, binary, durations)",
-}
 _NUMPY = {
     **dict.fromkeys("fiu", "number"),
     "b": "truth",
@@ -32,6 +31,18 @@ _NUMPY = {
     "M": "date",
     **dict.fromkeys("mcV", "other"),
 }
+
+
+def need_columns(domain: Domain, present: Sequence[str]) -> None:
+    """Refuse a table that lacks columns of the domain."""
+    absent = [name for name in domain if name not in set(present)]
+    if absent:
+        # A file without a header begins with a person's row, which no error may show.
+        named = any(name in domain.columns for name in present)
+        # Of a header that was not cut, only the mark that should have cut it is shown.
+        marks = [m for m in ";\t|," if len(present) == 1 and m in present[0]]
+        hint = separator_hint(marks[0]) if marks else ""
+        raise lacking(absent, present if named else (), hint)
 
 
 def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:
@@ -43,7 +54,7 @@ def check_types(domain: Domain, kinds: dict[str, Kind]) -> None:
         if isinstance(column, DateTime):
             counted = domain.dialect is not None and domain.dialect.dates in COUNTED
             if kind not in ("date", "text", *(["number"] if counted else [])):
-                raise _unusable(name, "a date", kind)
+                raise unusable(name, "a date", kind)
         elif isinstance(column, Number):
             _check_number(name, kind, written=domain.dialect is not None)
         else:
@@ -59,49 +70,16 @@ def spells_numbers(domain: Domain, kinds: Mapping[str, Kind]) -> bool:
 def _check_number(name: str, kind: Kind, *, written: bool) -> None:
     if kind in ("number", "truth") or (kind == "text" and written):
         return
-    if kind == "date":
-        raise DomainError(
-            f"column {name!r} is a Number in the domain but holds dates or times. "
-            "Declare it Date('2020-01-01', '2029-12-31') or DateTime(...), or make a "
-            "number of it."
-        )
-    if kind == "text":
-        raise DomainError(
-            f"column {name!r} is a Number in the domain but holds texts (or texts "
-            "among others). With decimal commas, say so: Table(..., "
-            "dialect=dp.Dialect(decimal=',')), or pd.read_csv(..., decimal=',') where "
-            "pandas reads the file. Without them, convert it first: "
-            "pd.to_numeric(column, errors='coerce') makes a gap of what is no number, "
-            "and of '72,4'."
-        )
-    raise _unusable(name, "a Number", kind)
+    raise not_a_number(name, kind)
 
 
 def _check_category(name: str, column: Category, kind: Kind) -> None:
     if kind in ("date", "other"):
-        raise _unusable(name, "a Category", kind)
-    if kind == "text" or any(_numeric(value) for value in column.categories):
+        raise unusable(name, "a Category", kind)
+    if kind == "text" or any(number(v) == number(v) for v in column.categories):
         return
     # No number and no truth can be one of these texts, whatever the rows are.
-    first = column.categories[0]
-    found = "true and false" if kind == "truth" else "numbers"
-    raise DomainError(
-        f"column {name!r} holds {found}, and none of its categories is a number: "
-        f"{first!r}, ... Declare the values as they are stored, such as "
-        "Category([0, 1]), or convert the column."
-    )
-
-
-def _numeric(value: object) -> bool:
-    return not math.isnan(number(value))
-
-
-def _unusable(name: str, wanted: str, kind: Kind) -> DomainError:
-    found = _WORDS.get(str(kind), "other")
-    return DomainError(
-        f"column {name!r} is {wanted} in the domain but holds {found} values. Change "
-        "the domain or convert the column."
-    )
+    raise not_a_category(name, kind, column.categories[0])
 
 
 def kind_of(values: Any) -> Kind:

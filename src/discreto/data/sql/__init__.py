@@ -1,8 +1,9 @@
 """Databases and lazy tables: questions become queries where that is exact.
 
-``backends`` says what differs between engines, ``columns`` reads values as rows in
-memory are read, ``cells``, ``features`` and ``expressions`` translate the maps and
-``sums`` puts a question together. ``people`` bounds what a person contributes.
+``backends`` has what differs between engines. ``columns`` reads values as memory does.
+``cell_maps``, ``maps`` and ``expressions`` translate, in the terms of ``row_language``.
+``stages`` keeps translations to one row, ``sums`` clamps, adds up and counts, and
+``people`` bounds what a person contributes.
 """
 
 

@@ -31,13 +31,13 @@ _FORMS = (
 
 
 def is_address(data: object) -> bool:
-    """Whether a text is the address of a table and not a path."""
+    """Return True if a text is the address of a table and not a path."""
     scheme, mark, _ = str(data).partition("://")
     return isinstance(data, str) and bool(mark) and scheme.isalnum()
 
 
 def public_name(address: str) -> str:
-    """The address without user, password and options; a path stays as it is."""
+    """Return an address without user, password and options, or a path as it is."""
     if not is_address(address):
         return address
     parts, options = _parts(address)
@@ -47,7 +47,7 @@ def public_name(address: str) -> str:
 
 
 def open_address(address: str) -> Any:
-    """The lazy table at an address, for reading only."""
+    """Return the lazy table at an address, for reading only."""
     parts, options = _parts(address)
     table = options.pop("table", "")
     if _SCHEMES.get(parts.scheme) is None or not table or parts.fragment:
@@ -76,7 +76,7 @@ def file_of(address: str) -> Path | None:
 
 
 def within(folder: Path, data: str) -> str:
-    """Data as a file in ``folder`` names it: paths are relative to that folder."""
+    """Return data that a file in ``folder`` names; paths are relative to it."""
     if not is_address(data):
         return str(folder / data)
     parts, _ = _parts(data)
@@ -87,7 +87,7 @@ def within(folder: Path, data: str) -> str:
 
 
 def schema_at(address: str) -> dict[str, Any]:
-    """The columns of a table as Arrow fields; no row is read."""
+    """Return the columns of a table as Arrow fields; no row is read."""
     table = open_address(address)
     if hasattr(table, "limit") and hasattr(table, "to_arrow_table"):
         schema = table.limit(0).to_arrow_table().schema
@@ -149,7 +149,7 @@ def _postgresql(parts: Any, table: str, options: dict[str, str], address: str) -
 
 
 def _connected(parts: Any, options: dict[str, str], shown: str) -> Any:
-    """A new connection to PostgreSQL, for reading only, with a session that fits."""
+    """Return a new read-only connection to PostgreSQL with a fitting session."""
     import psycopg
 
     query = urlencode(options)

@@ -1,4 +1,4 @@
-"""Whether a database calculates as it should: asked once, when a table is opened.
+"""Checks of a database's arithmetic, once, when a table is opened.
 
 Settings of a session can change what comparisons and casts mean: a collation for which
 "a" is "A", decimals or single precision instead of doubles, casts that round elsewhere.
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from discreto.data.sql.sql_terms import Expr, either, real, whole
+from discreto.data.sql.row_language import Expr, either, real, whole
 from discreto.errors import DomainError
 
 if TYPE_CHECKING:
-    from discreto.data.sql.backend import Backend
+    from discreto.data.sql.backends import Backend
 
 _FLOATS: dict[str, float] = {
     "doubles are added": 0.1 + 0.2,
@@ -83,7 +83,7 @@ def check_texts(backend: Backend, names: Sequence[str]) -> None:
 def _answer(
     backend: Backend, frame: Any, asked: dict[str, Expr]
 ) -> dict[str, list[Any]]:
-    """One query that reads no row."""
+    """Run one query that reads no row."""
     try:
         return backend.collect(backend.prepare(backend.fence(frame).select(**asked)))
     except Exception:  # it may quote a connection string

@@ -12,48 +12,27 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from discreto.core.expressions import (
-    AgeAt,
-    Apply,
-    Arithmetic,
-    Clip,
-    Col,
-    Compare,
-    Const,
-    Cut,
-    DatePart,
-    DaysBetween,
-    Fill,
-    IfElse,
-    IsIn,
-    IsMissing,
-    Logic,
-    Not,
-    Period,
-    Power,
-    Real,
-    Recode,
-    Select,
-    Step,
-    Text,
-    ToNumber,
-    Where,
-    WithColumns,
-)
+from discreto.core import expressions as core
 from discreto.core.expressions.kinds import LARGEST, SMALLEST, code_of, gather
-from discreto.data.sql import Untranslated
-from discreto.data.sql import date_expressions as dates
-from discreto.data.sql.columns import Columns, Expr, search, table
-from discreto.data.sql.exponentials import log1p
-from discreto.data.sql.sql_terms import either, real, whole
+from discreto.data.sql import Untranslated, dates
+from discreto.data.sql.columns import Columns
+from discreto.data.sql.row_language import (
+    Expr,
+    either,
+    log1p,
+    real,
+    search,
+    table,
+    whole,
+)
 
 
-def apply_step(step: Step, rows: Columns, names: Collection[str]) -> None:
-    """The rows of a view, with these of its columns, from those of a table."""
-    if isinstance(step, Where):
+def apply_step(step: core.Step, rows: Columns, names: Collection[str]) -> None:
+    """Add a step of a view, with these of its columns, to a query."""
+    if isinstance(step, core.Where):
         rows.keep(_of(step.condition, rows) == 1)
         rows.domain = step.domain(rows.domain)
-    elif isinstance(step, WithColumns):
+    elif isinstance(step, core.WithColumns):
         domain = step.domain(rows.domain)
         wanted = [named for named in step.columns if named.name in names]
         made = [(named.name, _of(named.expression, rows)) for named in wanted]
@@ -62,7 +41,7 @@ def apply_step(step: Step, rows: Columns, names: Collection[str]) -> None:
         _ = rows.frame  # what follows is built on these columns
         rows.domain = domain
         rows.views += 1
-    elif isinstance(step, Select):
+    elif isinstance(step, core.Select):
         rows.domain = step.domain(rows.domain)
 
 
@@ -86,12 +65,12 @@ def _constant(found: Any) -> Expr:
 
 
 def _unless(absent: Expr, value: Expr) -> Expr:
-    """A number, or null where it is missing."""
+    """Return a number, or null where it is missing."""
     return nw.when(~absent).then(value)
 
 
 def _cut(expr: Expr, low: float, high: float) -> Expr:
-    """Numbers cut to a range; null stays null, which least and greatest would lose."""
+    """Return numbers cut to a range; least and greatest would lose nulls."""
     return either(expr < low, real(low), either(expr > high, real(high), expr))
 
 
@@ -100,19 +79,19 @@ def _tidy(expr: Expr, rows: Columns) -> Expr:
     return either(found.abs() < SMALLEST, real(0.0), found)
 
 
-def _col(part: Col, rows: Columns) -> Expr:
+def _col(part: core.Col, rows: Columns) -> Expr:
     kind = part.kind(rows.domain)
-    if not isinstance(kind, Real):
+    if not isinstance(kind, core.Real):
         return rows.code(part.name)
     cut = _cut(_tidy(rows.tight(part.name), rows), kind.lower, kind.upper)
     return _unless(rows.absent(part.name), cut)
 
 
-def _const(part: Const, rows: Columns) -> Expr:
+def _const(part: core.Const, rows: Columns) -> Expr:
     return _constant(part.rows({}, rows.domain))
 
 
-def _arithmetic(part: Arithmetic, rows: Columns) -> Expr:
+def _arithmetic(part: core.Arithmetic, rows: Columns) -> Expr:
     a, b = _of(part.left, rows), _of(part.right, rows)
     if part.op == "+":
         return _tidy(a + b, rows)
@@ -124,28 +103,28 @@ def _arithmetic(part: Arithmetic, rows: Columns) -> Expr:
         constant = float(part.right.rows({}, rows.domain))
         if constant == 0 or np.isnan(constant):
             return nw.lit(None, dtype=nw.Float64)
-        return _tidy(rows.backend.over(a, constant, a), rows)
+        return _tidy(rows.backend.quotient(a, constant, a), rows)
     (divisor,) = rows.let([nw.when((b > 0) | (b < 0)).then(b)])
     return _tidy(a / divisor, rows)
 
 
-def _power(part: Power, rows: Columns) -> Expr:
+def _power(part: core.Power, rows: Columns) -> Expr:
     base = out = _of(part.base, rows)
     for _ in range(part.exponent - 1):
         (out,) = rows.let([_tidy(out * base, rows)])
     return out
 
 
-def _clip(part: Clip, rows: Columns) -> Expr:
+def _clip(part: core.Clip, rows: Columns) -> Expr:
     return _tidy(_cut(_of(part.inside, rows), part.lower, part.upper), rows)
 
 
-def _apply(part: Apply, rows: Columns) -> Expr:
+def _apply(part: core.Apply, rows: Columns) -> Expr:
     kind, found = part.kind(rows.domain), _of(part.inside, rows)
     if part.function == "abs":
         out = found.abs()
     elif part.function in ("ceil", "floor"):
-        out = getattr(found, part.function)()
+        out = found.ceil() if part.function == "ceil" else found.floor()
     elif part.function == "sqrt":
         (inside,) = rows.let([nw.when(found >= 0).then(found)])
         out = inside.sqrt()
@@ -155,11 +134,11 @@ def _apply(part: Apply, rows: Columns) -> Expr:
     return _cut(_tidy(out, rows), kind.lower, kind.upper)
 
 
-def _compare(part: Compare, rows: Columns) -> Expr:
+def _compare(part: core.Compare, rows: Columns) -> Expr:
     left, right = part.sides(rows.domain)
     a, b = _of(left, rows), _of(right, rows)
     kinds = left.kind(rows.domain), right.kind(rows.domain)
-    if isinstance(kinds[0], Real) or isinstance(kinds[1], Real):
+    if isinstance(kinds[0], core.Real) or isinstance(kinds[1], core.Real):
         absent = a.is_null() | b.is_null()
     else:
         absent = (a < 0) | (b < 0)
@@ -188,7 +167,7 @@ _RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _logic(part: Logic, rows: Columns) -> Expr:
+def _logic(part: core.Logic, rows: Columns) -> Expr:
     settled = 0 if part.op == "and" else 1
     codes = [_of(one, rows) for one in part.parts]
     decided, unknown = codes[0] == settled, codes[0] < 0
@@ -198,32 +177,32 @@ def _logic(part: Logic, rows: Columns) -> Expr:
     return either(decided, whole(settled), rest)
 
 
-def _not(part: Not, rows: Columns) -> Expr:
+def _not(part: core.Not, rows: Columns) -> Expr:
     code = _of(part.inside, rows)
     return either(code < 0, whole(-1), whole(1) - code)
 
 
-def _is_in(part: IsIn, rows: Columns) -> Expr:
+def _is_in(part: core.IsIn, rows: Columns) -> Expr:
     found, kind = _of(part.inside, rows), part.inside.kind(rows.domain)
-    if isinstance(kind, Real):
+    if isinstance(kind, core.Real):
         among = found.is_in([float(value) for value in part.values])
         return either(found.is_null(), whole(-1), _truth(among))
     inside = {code_of(value, kind) for value in part.values}
     return _recoded(found, [int(code in inside) for code in range(len(kind.values))])
 
 
-def _is_missing(part: IsMissing, rows: Columns) -> Expr:
+def _is_missing(part: core.IsMissing, rows: Columns) -> Expr:
     found = _of(part.inside, rows)
-    if isinstance(part.inside.kind(rows.domain), Real):
+    if isinstance(part.inside.kind(rows.domain), core.Real):
         return _truth(found.is_null())
     return _truth(found < 0)
 
 
-def _if_else(part: IfElse, rows: Columns) -> Expr:
+def _if_else(part: core.IfElse, rows: Columns) -> Expr:
     asked = _of(part.condition, rows)
     yes, no = _of(part.yes, rows), _of(part.no, rows)
     a, b = part.yes.kind(rows.domain), part.no.kind(rows.domain)
-    if isinstance(a, Real) or isinstance(b, Real):
+    if isinstance(a, core.Real) or isinstance(b, core.Real):
         return _unless(asked < 0, either(asked == 1, yes, no))
     codes = gather([*a.values, *b.values])[1]
     yes = _recoded(yes, codes[: len(a.values)])
@@ -231,25 +210,25 @@ def _if_else(part: IfElse, rows: Columns) -> Expr:
     return either(asked < 0, whole(-1), either(asked == 1, yes, no))
 
 
-def _fill(part: Fill, rows: Columns) -> Expr:
+def _fill(part: core.Fill, rows: Columns) -> Expr:
     found, kind = _of(part.inside, rows), part.inside.kind(rows.domain)
-    if isinstance(kind, Real):
+    if isinstance(kind, core.Real):
         return nw.coalesce(found, real(float(part.value)))
     codes = gather([*kind.values, part.value])[1]
     return either(found < 0, whole(codes[-1]), found)
 
 
-def _cut_groups(part: Cut, rows: Columns) -> Expr:
+def _cut_groups(part: core.Cut, rows: Columns) -> Expr:
     found = _of(part.inside, rows)
     place = search(found, part.edges, whole, right=True)
     return either(found.is_null(), whole(-1), place)
 
 
-def _renamed(part: Recode | Text, rows: Columns) -> Expr:
+def _renamed(part: core.Recode | core.Text, rows: Columns) -> Expr:
     return _recoded(_of(part.inside, rows), part.codes(rows.domain))
 
 
-def _to_number(part: ToNumber, rows: Columns) -> Expr:
+def _to_number(part: core.ToNumber, rows: Columns) -> Expr:
     found, kind = _of(part.inside, rows), part.inside.kind(rows.domain)
     numbers: list[Expr] = [nw.lit(None, dtype=nw.Float64)] * len(kind.values)  # type: ignore[union-attr]
     for old, new in zip(part.old, part.new, strict=True):
@@ -257,44 +236,37 @@ def _to_number(part: ToNumber, rows: Columns) -> Expr:
     return table(found, numbers, nw.lit(None, dtype=nw.Float64))
 
 
-def _date_part(part: DatePart, rows: Columns) -> Expr:
-    return dates.part_of(part, _of(part.inside, rows), rows)
+def _of_dates(translate: Callable[..., Expr]) -> Callable[[Any, Columns], Expr]:
+    """Return the translation of a part of dates, whose sides are worked out first."""
 
+    def translated(part: Any, rows: Columns) -> Expr:
+        two = isinstance(part, core.DaysBetween | core.AgeAt)
+        sides = part.sides(rows.domain) if two else (part.inside,)
+        return translate(part, *[_of(side, rows) for side in sides], rows)
 
-def _period(part: Period, rows: Columns) -> Expr:
-    return dates.period_of(part, _of(part.inside, rows), rows)
-
-
-def _days_between(part: DaysBetween, rows: Columns) -> Expr:
-    start, end = (_of(side, rows) for side in part.sides(rows.domain))
-    return dates.days_between(part, start, end, rows)
-
-
-def _age_at(part: AgeAt, rows: Columns) -> Expr:
-    birth, at = (_of(side, rows) for side in part.sides(rows.domain))
-    return dates.age_at(part, birth, at, rows)
+    return translated
 
 
 _TRANSLATIONS: dict[type, Callable[[Any, Columns], Expr]] = {
-    AgeAt: _age_at,
-    Apply: _apply,
-    Arithmetic: _arithmetic,
-    Clip: _clip,
-    Col: _col,
-    Compare: _compare,
-    Const: _const,
-    Cut: _cut_groups,
-    DatePart: _date_part,
-    DaysBetween: _days_between,
-    Fill: _fill,
-    IfElse: _if_else,
-    IsIn: _is_in,
-    IsMissing: _is_missing,
-    Logic: _logic,
-    Not: _not,
-    Period: _period,
-    Power: _power,
-    Recode: _renamed,
-    Text: _renamed,
-    ToNumber: _to_number,
+    core.AgeAt: _of_dates(dates.age_at),
+    core.Apply: _apply,
+    core.Arithmetic: _arithmetic,
+    core.Clip: _clip,
+    core.Col: _col,
+    core.Compare: _compare,
+    core.Const: _const,
+    core.Cut: _cut_groups,
+    core.DatePart: _of_dates(dates.part_of),
+    core.DaysBetween: _of_dates(dates.days_between),
+    core.Fill: _fill,
+    core.IfElse: _if_else,
+    core.IsIn: _is_in,
+    core.IsMissing: _is_missing,
+    core.Logic: _logic,
+    core.Not: _not,
+    core.Period: _of_dates(dates.period_of),
+    core.Power: _power,
+    core.Recode: _renamed,
+    core.Text: _renamed,
+    core.ToNumber: _to_number,
 }

@@ -9,31 +9,29 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 
-from discreto.core.bound import Bound
-from discreto.core.contribution import PersonBound, PersonFrame, bound_by_query
 from discreto.core.domain.domain import Domain
 from discreto.core.expressions import Step, ViewFrame
-from discreto.core.frame import Origin, Place
+from discreto.core.frame import Array, Frame, Origin, Place, asked
+from discreto.core.people import PersonBound, PersonFrame, bound_by_query, join
+from discreto.core.query import Bound, Sum
+from discreto.core.query_fold import CountedCopy, CountedRows, Portion
 from discreto.core.row_local import cell_by_cell
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.convert import convert
-from discreto.data.frames.frame_checks import Array, Frame, asked, need_columns
-from discreto.data.frames.memory import MemoryFrame
-from discreto.data.frames.memory_view import MemoryView
-from discreto.data.frames.people import join, people_of
-from discreto.data.frames.types import check_types, kind_of_dtype
+from discreto.data.frames.convert import convert, people_of
+from discreto.data.frames.memory import MemoryFrame, MemoryView
+from discreto.data.frames.types import check_types, kind_of_dtype, need_columns
 from discreto.data.sql import Untranslated
-from discreto.data.sql.backend import Backend
-from discreto.data.sql.batched_queries import Portion, portions_of
+from discreto.data.sql.backends import Backend, gathered
 from discreto.data.sql.columns import Columns
-from discreto.data.sql.exponential_features import costly
 from discreto.data.sql.expressions import apply_step
-from discreto.data.sql.partitions import gathered
+from discreto.data.sql.maps import costly
 from discreto.data.sql.people import bounded
-from discreto.data.sql.sums import SumQuery
-from discreto.errors import DomainError
+from discreto.data.sql.stages import StayingRows
+from discreto.data.sql.sums import SumQuery, portions_of, query_of
+from discreto.errors import DomainError, UnsafeError
 
 _READ = 1 << 16  # rows read at once
 T = TypeVar("T")
@@ -53,22 +51,23 @@ class DatabaseFrame:
         backend.check_names(list(domain))
         backend.check_settings()
         backend.check_columns(domain)
-        self._backend, self.domain = backend, domain
+        self.backend, self.domain = backend, domain
         self._frame = backend.frame
+        self._kept: StayingRows | None = None
         self.steps: tuple[Step, ...] = ()
-        self._copies = _Copies(backend, self._frame, domain)
         self._last: tuple[Any, SumQuery | None] = None, None
         self.person_bound: PersonBound | None = None
+        self._copies = _Copies()
 
     def bounded(self, key: bytes, *, fetch: bool = True) -> Frame:
-        """The same rows, but at most a few of a person."""
-        out = DatabaseFrame(self._backend, self.domain)
+        """Return the same rows with at most ``rows_per_person`` of each person."""
+        out = DatabaseFrame(self.backend, self.domain)
         try:
-            if not self._backend.exact:
+            if not self.backend.exact:
                 raise Untranslated("an untested database")
-            out._frame = bounded(self._backend, self._frame, self.domain, key)
-            out._copies = _Copies(self._backend, out._frame, self.domain)
+            out._frame, out._kept = bounded(self.backend, self._frame, self.domain, key)
             out.person_bound = bound_by_query(self.domain)
+            out._copies = _Copies()
         except Untranslated as lacking:
             if not fetch:
                 raise DomainError(
@@ -80,7 +79,7 @@ class DatabaseFrame:
         return out
 
     def origins(self) -> tuple[Origin, ...]:
-        return (self._backend,)
+        return (self.backend,)
 
     def places(self) -> tuple[Place, ...]:
         return (("query", 0, 1),)
@@ -91,51 +90,48 @@ class DatabaseFrame:
         A copy that lived on would put people into models whom the owner has deleted.
         """
         out = copy.copy(self)
-        out._copies = _Copies(self._backend, self._frame, self.domain)
+        out._copies = _Copies()
         return out
 
     def seen(self, step: Step) -> DatabaseFrame:
-        """A view; nothing is read."""
-        out = DatabaseFrame(self._backend, self.domain)
-        out._frame, out._copies = self._frame, self._copies
-        out.person_bound = self.person_bound
+        """Return a view; nothing is read."""
+        out = copy.copy(self)
+        out._last = None, None
         out.steps = (*self.steps, step)
         return out
 
     def _domains(self) -> list[Domain]:
-        """The domain of the table, and after each step."""
+        """Return the domain of the table, and after each step."""
         out = [self.domain]
         for step in self.steps:
             out.append(step.domain(out[-1]))
         return out
 
     def query(self, question: Bound) -> SumQuery:
-        """One query for a question; raises ``Untranslated`` for lack of one."""
+        """Return one query for a question; raises ``Untranslated`` if there is none."""
         key = question.query, question.domain
         asked, query = self._last
         if query is None or asked != key:  # it is looked at before it is asked
-            query = self._translated(
-                lambda: SumQuery(question, self._columns(question.columns))
-            )
+            query = self._translated(lambda: query_of([question], self._columns))
             self._last = key, query
         return query
 
     def costly(self, question: Bound) -> bool:
-        """Whether a copy of the rows would answer many times faster than a query."""
-        features = [part.block.features for part in question.blocks]
-        return costly(getattr(question.query, "cells", None), features)
+        """Return True if a copy of the rows would answer many times faster."""
+        cells = question.query.cells if isinstance(question.query, Sum) else None
+        return costly(cells, [part.block.features for part in question.blocks])
 
     def queries(self, several: Sequence[Bound]) -> list[Portion]:
-        """Few queries for several questions; some may have to be asked alone."""
+        """Return few queries for several questions; some may have to be asked alone."""
         return portions_of(several, self._columns, self._translated)
 
     def _columns(self, names: Sequence[str]) -> Columns:
-        """The columns of a query, after the steps of the view."""
+        """Return the columns of a query, after the steps of the view."""
         needed = [tuple(names)]  # after each step, the last one first
         for step in reversed(self.steps):
             needed.append(step.needs(needed[-1]))
         first = needed.pop()
-        rows = Columns(self._backend, self._frame, self.domain, first)
+        rows = Columns(self.backend, self._frame, self.domain, first, kept=self._kept)
         if self.steps:
             rows.open(first)
         for step, own in zip(self.steps, reversed(needed), strict=True):
@@ -143,30 +139,36 @@ class DatabaseFrame:
         return rows
 
     def _translated(self, make: Callable[[], T]) -> T:
-        """A query that was made without a look at any row, or ``Untranslated``."""
-        if not self._backend.exact:
+        """Return a query that was made without reading a row, or raise."""
+        if not self.backend.exact:
             raise Untranslated("questions to this kind of database")
         try:
             return make()
-        except Untranslated:
+        except (Untranslated, UnsafeError):
             raise
         except Exception:  # no row was read: the database does not know what it means
             raise Untranslated("a question that this database refuses") from None
 
-    def copied(self, most: int) -> Frame:
-        """A private copy of what can be asked, or these rows if it has too many."""
-        frame: Any = self._copies.within(most)
-        if frame is None:
-            return self
+    def copied(self, most: int) -> tuple[Frame, CountedCopy] | None:
+        """Return a private copy of what can be asked, and its proof.
+
+        None if it would hold more numbers than ``most``.
+        """
+        found = self._copies.within(self, most)
+        return None if found is None else (self._seen(found[0]), found[1])
+
+    def _seen(self, frame: Any) -> Frame:
+        """Return the view of a copy."""
         for step, domain in zip(self.steps, self._domains(), strict=False):
             frame = MemoryView(frame, step, domain)
-        return frame
+        view: Frame = frame
+        return view
 
     def length(self) -> int:
         if self.steps:
             return sum(rows for _, rows in self.batches((), _READ))
         with suppress(Exception):
-            return self._backend.count(self._frame)
+            return self.backend.count(self.staying())
         raise DomainError("the rows of this table cannot be counted: is it reachable?")
 
     def split(self, parts: int) -> list[Frame]:
@@ -185,14 +187,11 @@ class DatabaseFrame:
         return self.held().raw(name)
 
     def held(self) -> HeldRows:
-        """The same rows in an order that stays, for whoever asks them by place."""
+        """Return the same rows in a fixed order, for callers that use positions."""
         return HeldRows(self._copied, self.origins(), self.person_bound)
 
     def _copied(self) -> Frame:
-        frame: Any = self._copies.whole()
-        for step, domain in zip(self.steps, self._domains(), strict=False):
-            frame = MemoryView(frame, step, domain)
-        return frame
+        return self._seen(self._copies.whole(self)[0])
 
     def batches(
         self, names: Sequence[str], size: int
@@ -203,11 +202,40 @@ class DatabaseFrame:
         batches: Iterator[tuple[dict[str, Array], int]] = frame.batches(names, size)
         return batches
 
-    def tables(self, names: Sequence[str]) -> Iterator[Any]:
-        """Arrow tables of the columns as they are, without the steps."""
+    def staying(self) -> Any:
+        """Return the query of the rows that stay, without the steps of the view."""
+        if self._kept is None:
+            return self._frame
+        return self._frame.filter(nw.col(self._kept.stays) == 1)
+
+    def tables(self, names: Sequence[str]) -> CountedRows:
+        """Return Arrow tables of the columns as they are, without the steps."""
         # Questions about no column still have to count rows.
         wanted = list(names) or [next(iter(self.domain))]
-        return self._backend.batches(self._frame, wanted, _READ)
+        frame = self.staying()
+        if not self.backend.exact:  # its rows are read, and it is asked for no count
+            parts = self.backend.batches(frame, wanted, _READ)
+            return CountedRows(parts, None, None)
+        taken = [name.lower() for name in frame.collect_schema()]
+        beside = [free_name("rows of the table", taken)]
+        table = self.backend.frame.select(**{beside[0]: nw.len()})
+        frame = frame.join(table, how="cross")
+        if self._kept is not None:
+            beside.append(self._kept.person)
+
+        def counts(part: Any) -> tuple[int, int | None]:
+            most = [int(np.asarray(part.column(name)).max()) for name in beside]
+            return most[0], most[1] if len(most) > 1 else None
+
+        parts = self.backend.batches(frame, wanted, _READ, beside)
+        return CountedRows(parts, counts, self.person_bound)
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """Return a name that no column has."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 class HeldRows:
@@ -285,24 +313,28 @@ class _Stream:
 class _Copies:
     """A private copy of a table for one plan, made when it is first needed."""
 
-    def __init__(self, backend: Backend, frame: Any, domain: Domain) -> None:
-        self._backend, self._frame, self._domain = backend, frame, domain
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._copy: MemoryFrame | None = None
+        self._copy: tuple[MemoryFrame, CountedCopy] | None = None
 
-    def within(self, most: int) -> MemoryFrame | None:
-        """A copy, unless it would hold more numbers than ``most``."""
+    def within(
+        self, rows: DatabaseFrame, most: int
+    ) -> tuple[MemoryFrame, CountedCopy] | None:
+        """Return a copy, unless it would hold more numbers than ``most``."""
         with self._lock:
             if self._copy is None:
-                columns = [c for c in self._domain.columns.values() if asked(c)]
-                if self._backend.count(self._frame) * len(columns) > most:
+                columns = [c for c in rows.domain.columns.values() if asked(c)]
+                if rows.backend.count(rows.staying()) * len(columns) > most:
                     return None
-                self._copy = self.whole()
+                self._copy = self.whole(rows)
             return self._copy
 
-    def whole(self) -> MemoryFrame:
-        """A copy of all columns that can be asked about, and of whose rows they are."""
-        domain = self._domain
+    def whole(self, rows: DatabaseFrame) -> tuple[MemoryFrame, CountedCopy]:
+        """Return a copy of all columns that can be asked about, and of whose they are.
+
+        The core counts its rows on the way.
+        """
+        domain = rows.domain
         few = domain.select(
             [
                 n
@@ -310,8 +342,9 @@ class _Copies:
                 if asked(c) or isinstance(c, OpenText)
             ]
         )
-        names = list(few)
-        parts = list(self._backend.batches(self._frame, names, _READ))
+        names, read = list(few), rows.tables(list(few))
+        parts = list(read)
         if not parts:
-            return MemoryFrame({name: np.empty(0) for name in names}, few)
-        return MemoryFrame(gathered(parts, names), few)
+            empty = MemoryFrame({name: np.empty(0) for name in names}, few)
+            return empty, read.proof()
+        return MemoryFrame(gathered(parts, names), few), read.proof()

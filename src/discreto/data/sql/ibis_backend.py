@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -13,11 +13,9 @@ import narwhals as nw
 
 from discreto.data.sql import Untranslated
 from discreto.data.sql.address import check_session
-from discreto.data.sql.backend import Split, silence
+from discreto.data.sql.backends import DecimalPart, Split, silence
 from discreto.data.sql.dates import within_calendar
 from discreto.data.sql.engine_checks import check_engine
-from discreto.data.sql.partitions import DecimalPart
-from discreto.data.sql.postgres_types import plain_table
 from discreto.errors import DomainError
 
 _EXACT_IBIS = ("duckdb", "postgres")
@@ -37,7 +35,7 @@ class Ibis(Split):
         with suppress(Exception):  # a table without a connection has no backend
             self._name = str(data.get_backend().name)
         self.exact = self._name in _EXACT_IBIS
-        self.strict = self._name == "postgres"
+        self.strict = self.searches = self._name == "postgres"
         self._odd: frozenset[str] = frozenset()
         self._sessions = 1
         super().__init__(data, names)
@@ -127,6 +125,23 @@ class Ibis(Split):
             native = native.drop("fence")
         return nw.from_native(native.mutate(fence=ibis.row_number()))
 
+    def placed(self, frame: Any, name: str, cuts: Sequence[float], new: str) -> Any:
+        import ibis
+
+        @ibis.udf.scalar.builtin(
+            signature=(("float64", "array<float64>"), "int64"), name="width_bucket"
+        )
+        def width_bucket(number, ends):
+            """Count the ends up to a number; PostgreSQL has it."""
+
+        # It counts cuts that equal the number, too. So both are negated: it counts
+        # those that are not below it.
+        native = frame.to_native()
+        listed = ", ".join(repr(-cut) for cut in reversed(cuts))
+        ends = ibis.literal("{" + listed + "}").cast("array<float64>")
+        others = width_bucket(-native[name], ends)
+        return nw.from_native(native.mutate(**{new: len(cuts) - others}))
+
     def as_read(self, name: str) -> Any:
         found = nw.col(name)
         if self._name == "postgres" and self._is_dated(name):
@@ -134,7 +149,7 @@ class Ibis(Split):
         return found.cast(nw.String).alias(name) if name in self._decimals() else found
 
     def _decimals(self) -> list[str]:
-        """Columns that are read as texts."""
+        """Return the columns that are read as texts."""
         kinds = self.schema.items() if self._name == "postgres" else ()
         return [name for name, dtype in kinds if dtype == nw.Decimal]
 
@@ -171,7 +186,7 @@ class Ibis(Split):
 
 
 def _text_of(native: Any) -> str:
-    """The query of an Ibis table, in which fractions are doubles.
+    """Return the query of an Ibis table, in which fractions are doubles.
 
     Ibis writes 0.1, which databases take for a decimal: that calculates otherwise, and
     may overflow for some rows.
@@ -188,7 +203,7 @@ def _text_of(native: Any) -> str:
 
 @contextmanager
 def _deep() -> Iterator[None]:
-    """Room for queries inside of queries, one writer at a time."""
+    """Raise the recursion limit for nested queries, one writer at a time."""
     with _WRITING:
         before = sys.getrecursionlimit()
         sys.setrecursionlimit(max(before, _DEEPEST))
@@ -196,3 +211,60 @@ def _deep() -> Iterator[None]:
             yield
         finally:
             sys.setrecursionlimit(before)
+
+
+_TEXT = "text"
+# The numbers of PostgreSQL's own types; a domain has that of the type below it.
+_PLAIN = {
+    16: ("boolean", "boolean"),
+    20: ("bigint", "int64"),
+    21: ("smallint", "int16"),
+    23: ("integer", "int32"),
+    26: ("bigint", "int64"),  # object identifiers
+    700: ("real", "float32"),
+    701: ("double precision", "float64"),
+    1082: ("date", "date"),
+    1114: ("timestamp", "timestamp(6)"),
+    1184: ("timestamptz", "timestamp('UTC', 6)"),
+    1700: ("numeric", "decimal"),
+    **dict.fromkeys((19, 25, 1042, 1043, 2950), (_TEXT, "string")),  # names, UUIDs
+}
+_OTHER_TEXTS = (
+    "SELECT oid FROM pg_catalog.pg_type "
+    "WHERE oid = ANY(%s::oid[]) AND (typtype = 'e' OR typname = 'citext')"
+)
+
+
+def plain_table(native: Any, names: Collection[str]) -> tuple[Any, frozenset[str]]:
+    """Return an Ibis table with plain columns, and the names of other columns.
+
+    Only the columns of these ``names`` are in it: a role may see them alone. Only their
+    types are asked for: no row is read.
+    """
+    import ibis
+    import sqlglot.expressions as sql
+
+    client, kept = native.get_backend(), [n for n in native.columns if n in names]
+    native = native.select(*kept) if kept else native
+    query = client.compiler.to_sqlglot(native.unbind())
+    rows, dialect = query.subquery("given"), client.compiler.dialect
+    empty = sql.select("*").from_(rows.copy()).limit(0)
+    with client.con.cursor() as cursor:
+        cursor.execute(empty.sql(dialect=dialect))
+        found = {one.name: one.type_code for one in cursor.description}
+        cursor.execute(_OTHER_TEXTS, [list(found.values())])
+        texts = {row[0] for row in cursor.fetchall()}
+    kinds = _PLAIN | dict.fromkeys(texts, (_TEXT, "string"))
+    columns, schema = [], dict(native.schema().items())
+    for name, number in found.items():
+        column: Any = sql.column(name, quoted=True)
+        if number in kinds:
+            kind, schema[name] = kinds[number][0], ibis.dtype(kinds[number][1])
+            column = sql.Cast(this=column, to=sql.DataType.build(kind, dialect=dialect))
+        if number in kinds and kinds[number][0] == _TEXT:
+            bytewise = sql.to_identifier("C", quoted=True)
+            column = sql.Collate(this=column, expression=bytewise)
+        columns.append(sql.alias_(column, name, quoted=True))
+    text = sql.select(*columns).from_(rows).sql(dialect=dialect)
+    plain = client.sql(text, schema=ibis.schema(schema))
+    return plain, frozenset(n for n, number in found.items() if number not in kinds)

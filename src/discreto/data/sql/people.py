@@ -17,50 +17,56 @@ from discreto.core.domain.dialect import Dialect
 from discreto.core.domain.domain import Category, Domain
 from discreto.core.frame import asked
 from discreto.core.unknown_keys import OpenText
-from discreto.data.frames.gaps import gaps_of
+from discreto.data.frames.cells import gaps_of
 from discreto.data.sql import Untranslated
-from discreto.data.sql.backend import Backend
-from discreto.data.sql.cells import unit_rows
-from discreto.data.sql.columns import Columns, Expr, kind_of
-from discreto.data.sql.sql_terms import either, real
+from discreto.data.sql.backends import Backend
+from discreto.data.sql.cell_maps import unit_rows
+from discreto.data.sql.columns import Columns, kind_of
+from discreto.data.sql.row_language import Expr, either, real, whole
+from discreto.data.sql.stages import StayingRows
 
 _PRIME = (1 << 31) - 1
 _STEPS = float(1 << 29)  # of half a range; products with a key stay below 2^62
 
 
-def bounded(backend: Backend, frame: Any, domain: Domain, key: bytes) -> Any:
-    """The same columns with at most ``rows_per_person`` rows of each person."""
+def bounded(
+    backend: Backend, frame: Any, domain: Domain, key: bytes
+) -> tuple[Any, StayingRows]:
+    """Return the same rows with two more columns: who stays, and how many do.
+
+    At most ``rows_per_person`` rows of each person stay. No row is dropped, so that the
+    core can count all of them.
+    """
     schema, person = frame.collect_schema(), str(domain.person)
-    kind = kind_of(schema[person])
-    if kind not in ("whole", "text"):
+    if kind_of(schema[person]) not in ("whole", "text"):
         raise Untranslated(f"identifiers of type {schema[person]}")
     names = [name for name, column in domain.columns.items() if asked(column)]
-    who = nw.col(person)
-    known = frame.filter(~who.is_null())
-    known = _with_names(known, who, schema[person], domain)
-    rows = Columns(backend, known, domain, names, beside=True)
+    rows = Columns(backend, frame, domain, names, beside=True)
     words = [n for n, c in domain.columns.items() if isinstance(c, OpenText)]
     texts = [nw.col(name).cast(nw.String) for name in words]
     # What a question can see of a row, as it is stored.
     content = [nw.col(name) for name in names]
     order = rows.named([_hash(rows, names, key), *content, *texts])
-    (rank,) = rows.let([nw.col(order[0]).cum_count().over(person, order_by=order)])
-    rows.keep(rank <= domain.rows_per_person)
-    return rows.frame.select(*schema)
+    rank = rows.rank(person, order)
+    known = _named(nw.col(person), schema[person], domain)
+    few = known & (rank <= domain.rows_per_person)
+    (stays,) = rows.named([either(few, whole(1), whole(0)).cast(nw.Int64)])
+    kept = StayingRows(stays, rows.total(person, nw.col(stays)))
+    return rows.frame.select(*schema, kept.stays, kept.person), kept
 
 
-def _with_names(frame: Any, who: Expr, dtype: Any, domain: Domain) -> Any:
-    """Rows whose identifier is neither empty nor one of the words for gaps."""
-    words = gaps_of(domain.dialect or Dialect()).names
+def _named(who: Expr, dtype: Any, domain: Domain) -> Expr:
+    """Return True if an identifier is neither empty nor one of the words for gaps."""
+    words, known = gaps_of(domain.dialect or Dialect()).names, ~who.is_null()
     if kind_of(dtype) == "text":
         for word in sorted({"", *words}):
-            frame = frame.filter(who.cast(nw.String) != nw.lit(word))
-        return frame
+            known = known & (who.cast(nw.String) != nw.lit(word))
+        return known
     for word in sorted(words):
         # A constant that the column's type cannot hold would make the query fail.
         if _is_whole(word) and _holds(dtype, int(word)):
-            frame = frame.filter(who != nw.lit(int(word), dtype=dtype))
-    return frame
+            known = known & (who != nw.lit(int(word), dtype=dtype))
+    return known
 
 
 def _is_whole(word: str) -> bool:
@@ -78,7 +84,7 @@ def _holds(dtype: Any, number: int) -> bool:
 
 
 def _hash(rows: Columns, names: list[str], key: bytes) -> Expr:
-    """A keyed number below 2^31 - 1: pairwise independent, whole numbers only."""
+    """Return a keyed hash below 2^31 - 1: pairwise independent, in whole numbers."""
     numbers = tuple(n for n in names if not isinstance(rows.domain[n], Category))
     units = dict(zip(numbers, unit_rows(numbers, rows), strict=True)) if numbers else {}
     state: Expr | None = None
@@ -98,7 +104,7 @@ def _hash(rows: Columns, names: list[str], key: bytes) -> Expr:
 
 
 def _keys(key: bytes, place: int) -> tuple[int, int]:
-    """Two secret numbers for a column."""
+    """Return two secret numbers for a column."""
     found = hashlib.sha256(key + place.to_bytes(4, "little")).digest()
     first, second = (int.from_bytes(found[i : i + 8], "little") for i in (0, 8))
     return 1 + first % (_PRIME - 1), second % _PRIME

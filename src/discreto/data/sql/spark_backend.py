@@ -8,9 +8,8 @@ from typing import Any
 
 import narwhals as nw
 
-from discreto.data.sql.backend import Split
+from discreto.data.sql.backends import DecimalPart, Split
 from discreto.data.sql.dates import within_calendar
-from discreto.data.sql.partitions import DecimalPart
 
 _NUMBERS = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double")
 _DATES = ("date", "timestamp", "timestamp_ntz")
@@ -23,7 +22,7 @@ class Spark(Split):
     """
 
     def _kind(self, name: str) -> str:
-        """The type of a column, in the words of Spark."""
+        """Return Spark's own name for the type of a column."""
         return str(self.frame.to_native().schema[name].dataType.simpleString())
 
     def unreadable(self, name: str, *, person: bool) -> bool:
@@ -93,7 +92,7 @@ class Spark(Split):
 
 
 def _arrow(kind: str) -> Any:
-    """The Arrow type of what is read from a column of Spark."""
+    """Return the Arrow type for a type of Spark."""
     import pyarrow as pa
 
     known = {

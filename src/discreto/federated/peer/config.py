@@ -43,17 +43,13 @@ from pathlib import Path
 from typing import Any
 
 from discreto.errors import ParameterError
-from discreto.federated.config import (
-    HttpsWire,
-    made,
-    read_https,
-    read_silo,
-    section,
-)
+from discreto.federated.config import HttpsWire, read_file, read_silo
+from discreto.federated.graph import Neighbourhood
 from discreto.federated.graph_learning import GraphLearning
 from discreto.federated.https import Certificates, HttpsLink, place_of
-from discreto.federated.peer.mixing_row import Neighbourhood
+from discreto.federated.peer.identity import Identity
 from discreto.federated.peer.peer import Peer
+from discreto.text.toml_config import read_section
 
 _LEARNER = (
     "epsilon",
@@ -106,16 +102,17 @@ class PeerPlan:
     count_epsilon: Any = None
 
     def learner(self) -> GraphLearning:
-        """What all nodes have agreed on."""
+        """Return the learner that all nodes have agreed on."""
         return GraphLearning(**{name: getattr(self, name) for name in _LEARNER})
 
 
 def read_plan(path: str | Path) -> tuple[PeerPlan, HttpsWire]:
-    """The plan of a node and how it listens; refuses what does not fit together."""
-    part, wire = section(path, "peer"), read_https(path)
-    if not part or wire is None:
+    """Return the sections [peer] and [https]; refuse parts that do not fit."""
+    said, folder = read_file(path), Path(path).absolute().parent
+    wire = said.https
+    if not said.peer or wire is None:
         raise ParameterError(f"{str(path)!r} needs the sections [peer] and [https].")
-    plan: PeerPlan = made(PeerPlan, part, path)
+    plan = read_section(PeerPlan, said.peer, "[peer]", folder, "peer")
     near = neighbourhood_of(plan)
     if set(near.neighbours) != set(plan.neighbours):
         raise ParameterError(
@@ -129,13 +126,14 @@ def read_plan(path: str | Path) -> tuple[PeerPlan, HttpsWire]:
 
 
 def neighbourhood_of(plan: PeerPlan) -> Neighbourhood:
-    """The node's own row."""
+    """Return the node's own row."""
     return Neighbourhood(plan.name, plan.weights, plan.nodes, plan.second)
 
 
 def read_peer(path: str | Path) -> Peer:
     """The node that a TOML file describes; its ledger is made if there is none."""
-    plan, _ = read_plan(path)
+    plan, wire = read_plan(path)
+    files = Certificates(wire.certificate, wire.private_key, wire.authority)
     folder = Path(path).absolute().parent
     return Peer(
         read_silo(path),
@@ -147,11 +145,12 @@ def read_peer(path: str | Path) -> Peer:
         patience=plan.patience,
         gather=plan.gather,
         count_epsilon=plan.count_epsilon,
+        identity=Identity.read(files),
     )
 
 
 def lines_of(plan: PeerPlan, wire: HttpsWire) -> dict[str, HttpsLink]:
-    """A line to each neighbour, who must show its own certificate."""
+    """Return a line to each neighbour, who must show its own certificate."""
     files = Certificates(wire.certificate, wire.private_key, wire.authority)
     context = files.context(server=False)
     return {

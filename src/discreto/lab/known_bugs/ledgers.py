@@ -57,7 +57,7 @@ def _cloned_ledger(data: Data, recorder: Recorder) -> Any:
     return out
 
 
-class Shared(Account):
+class SharedAccount(Account):
     """An account whose copies are itself."""
 
     def __init__(self, ledger: Any) -> None:
@@ -68,12 +68,12 @@ class Shared(Account):
         """Charge the one ledger there is."""
         self._ledger.charge(Cost.of(epsilon), "count")
 
-    def __deepcopy__(self, memo: Any) -> Shared:
+    def __deepcopy__(self, memo: Any) -> SharedAccount:
         return self
 
 
 def _shared_ledger(data: Data, recorder: Recorder) -> Any:
-    model = Counter(Shared(recorder.ledger))
+    model = Counter(SharedAccount(recorder.ledger))
     return [copy.deepcopy(model).fit(data, recorder) for _ in range(3)]
 
 

@@ -1,1 +1,1 @@
-"""What all models share: reading rows, features, weights, budgets and files."""
+"""Base of all models: rows, features, weights, views, and the estimator itself."""

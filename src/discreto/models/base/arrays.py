@@ -1,7 +1,7 @@
 """From arrays and frames to a table: names, bounds, classes, and who pays.
 
-Bounds and classes that nobody gave are read from the data in simulations only: that is
-a leak, and a real ledger refuses it.
+Bounds and classes that were not given are read from the data in simulations only. That
+is a leak, and a real ledger refuses it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from discreto.core.cost import Cost
 from discreto.core.domain.columns import of_python
 from discreto.core.domain.domain import Category, Domain, Number
-from discreto.data.frames.native import frame_of
+from discreto.data.native_frames import frame_of
 from discreto.errors import DomainError, ParameterError, UnsafeError
 from discreto.models.base.features import as_matrix, columns_of
-from discreto.models.base.own_ledger import own_ledger
+from discreto.models.base.ledgers import own_ledger
 from discreto.models.base.process_facts import keep_rows
 from discreto.models.interop.pipelines import warn_of_leaks
 from discreto.session.parameters import number, refuse
@@ -46,7 +46,7 @@ class TakesArrays:
     def _weighted_table(
         self, X: Any, y: Any, weights: Any, most: Any
     ) -> tuple[Table, str | None, str | None]:
-        """The table, its target, and the column of weights if there is one."""
+        """Return the table, its target, and the column of weights if there is one."""
         table, target = self._table(X, y, None if weights is None else (weights, most))
         if weights is None:
             return table, target, None
@@ -111,7 +111,7 @@ class TakesArrays:
     def _with_weights(
         self, domain: Domain, columns: dict[str, Any], weights: Any, most: Any
     ) -> Domain:
-        """The domain with a column of weights, which is put beside the others."""
+        """Return the domain with a column of weights, which is added to ``columns``."""
         rows = len(next(iter(columns.values())))
         values = np.asarray(weights)
         if values.dtype.kind not in "biuf" or values.shape != (rows,):
@@ -134,7 +134,7 @@ class TakesArrays:
         return own_ledger(self, self.epsilon, self.delta)
 
     def _describe(self, X: Any, y: Any) -> tuple[Domain, dict[str, Any], str | None]:
-        """The domain of arrays or frames, their columns, and the target's name."""
+        """Return the domain of arrays or frames, their columns, the target's name."""
         if self.domain is not None:
             target = self.domain.target
             names = [n for n in self.domain.features() if n != target]
@@ -219,7 +219,7 @@ class TakesArrays:
 
 
 def spans(columns: list[Any]) -> tuple[Any, Any]:
-    """Smallest and largest finite values; never equal. Only for simulations."""
+    """Return smallest and largest finite values; never equal. Only for simulations."""
     ends = []
     for values in columns:
         finite = values[np.isfinite(values)]

@@ -1,4 +1,4 @@
-"""What every model shares: a domain, a plan, a paid-for session.
+"""Base class of every model: a domain, a plan, a paid-for session.
 
 A model writes ``_learn(ask, space)`` and nothing else about privacy. It gets answers
 from ``ask``, never a row, and sets attributes that end in an underscore: those are made
@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,14 @@ from discreto.core.cost import Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import Gate
 from discreto.errors import DomainError, ParameterError
-from discreto.models.base.absent_ledger import travelling
 from discreto.models.base.arrays import TakesArrays
+from discreto.models.base.docstrings import complete
 from discreto.models.base.features import Ready, Space, as_matrix, is_dict
-from discreto.models.base.gaps_warning import warn_of_gaps
+from discreto.models.base.ledgers import travelling
 from discreto.models.base.privacy import Privacy
 from discreto.models.base.process_facts import forget
-from discreto.models.base.sample_weights import weighed, weighted_space
-from discreto.models.base.unseen_values import warn_of_undeclared
+from discreto.models.base.warnings import warn_of_gaps, warn_of_undeclared
+from discreto.models.base.weights import weighed, weighted_space
 from discreto.models.interop.onnx import to_onnx
 from discreto.session.parameters import Reader, refuse
 from discreto.session.perform import choosy_gate, has_forks, longest_form, perform
@@ -48,33 +48,27 @@ _SIMPLE = (bool, int, float, str, Fraction)
 _PLANS: dict[tuple[Any, ...], Plan] = {}  # a cache; see PrivateEstimator._plan_for
 
 
-class PrivateEstimator(TakesArrays, BaseEstimator):
-    """Base of all models.
+@runtime_checkable
+class FitsElsewhere(Protocol):
+    """A table whose rows are in a service, which fits models and charges for them."""
 
-    Parameters that every model has
-    -------------------------------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
-    domain
-        The public description of the columns, when ``fit`` gets arrays or frames.
-    bounds
-        Instead of a domain: ``(low, high)``, numbers or one pair for each feature.
-    ledger
-        Who pays when ``fit`` gets arrays or frames. Without one, the fit is paid by
-        a ledger of its own, so several fits are not added up.
-    random_state
-        Seeds public coins (starting points, random splits). It never touches noise.
-    """
+    def fit_model(self, model: Any, target: str | None) -> str:
+        """Return the fitted model as JSON text."""
+
+
+class PrivateEstimator(TakesArrays, BaseEstimator):
+    """Base of all models."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let wrong calls of ``__init__`` and ``fit`` say what to write."""
+        """Complete docstrings, and let wrong calls say what to write."""
         super().__init_subclass__(**options)
+        complete(cls)
         for name in ("__init__", "fit"):
             if name in vars(cls):
                 setattr(cls, name, checked(vars(cls)[name]))
 
     def _learn(self, ask: Ask, space: Space) -> None:
-        """Hold the conversation and set the attributes that predict needs."""
+        """Ask the questions, and set the attributes that ``predict`` needs."""
         raise NotImplementedError
 
     # Planning and fitting
@@ -82,22 +76,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     def plan(
         self, domain: Domain, target: str | None = None, *, rows: int | None = None
     ) -> Plan:
-        """What a fit would ask and spend; nothing is spent.
-
-        Parameters
-        ----------
-        domain
-            The public description; no rows are needed.
-        target
-            The column to predict; by default the domain's target.
-        rows
-            A guess of how many rows there are.
-
-        Returns
-        -------
-        Plan
-            The questions and their cost, which ``fit`` will keep to.
-        """
+        """Return what a fit would ask and spend. Nothing is spent."""
         space = self._space(domain, target)
         cost = Reader(self).cost()
         number = domain.rows or TYPICAL_ROWS if rows is None else rows
@@ -107,7 +86,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         self, space: Space, cost: Cost, rows: int, gate: Gate | None = None
     ) -> Plan:
         if hasattr(self, "random_state"):
-            Reader(self).seed()  # also where no coin is tossed
+            Reader(self).seed()  # checked also where it is not used
         plan, _ = rehearse(
             space.domain,
             lambda ask: self._learn(weighed(ask, space), space),
@@ -120,19 +99,6 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     @checked
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a Table and the name of its target, or from arrays or frames.
-
-        Parameters
-        ----------
-        X
-            A :class:`~discreto.Table`, a data frame, or a 2-d array.
-        y
-            The target column's name for a Table (default: the domain's target), else
-            the target values.
-
-        Returns
-        -------
-        self
-            The fitted model, with ``privacy_``: its plan, its cost and its receipt.
 
         Raises
         ------
@@ -170,14 +136,14 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self._fit_space(table, self._space(table.domain, target), cost)
 
     def _forks(self, space: Space, cost: Cost) -> bool:
-        """Whether a release decides how a fit goes on."""
+        """Return True if a release decides how a fit goes on."""
         model = clone(self)
         return has_forks(space.domain, lambda ask: model._learn(ask, space), cost)
 
     def _longest_form(
         self, space: Space, cost: Cost, gate: Gate | None = None
     ) -> tuple[Plan, tuple[int, ...]]:
-        """The plan of a fit that always asks the most questions, and its ways."""
+        """Return the plan of a fit that asks the most questions, and its ways."""
         model = clone(self)
         return longest_form(
             space.domain, lambda ask: model._learn(ask, space), cost, gate
@@ -190,13 +156,12 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         cost: Cost,
         form: tuple[Plan, tuple[int, ...]] | None = None,
     ) -> Self:
-        """Fit; with a ``form``, in that form whatever is released."""
+        """Fit; with a ``form``, keep to it, independently of releases."""
         plan, ways = form or (self._plan_for(space, cost), ())
-        elsewhere = getattr(table, "fit_model", None)
-        if elsewhere is not None:  # the rows are in a service, which fits and charges
+        if isinstance(table, FitsElsewhere):
             if space.weight is not None:
                 raise ParameterError("a service fits models without sample_weight.")
-            return self._take(elsewhere(self, space.target))
+            return self._take(table.fit_model(self, space.target))
         gate = choosy_gate(table)
         if gate is not None and form is None:  # its engine may refuse what is planned
             clone(self)._rehearse(space, cost, 0, gate)
@@ -224,7 +189,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self
 
     def _take(self, text: str) -> Self:
-        """What was learned elsewhere, from a model's JSON text."""
+        """Take the attributes that were learned elsewhere from a model's JSON text."""
         from discreto.models.interop.json import loads
 
         fitted = loads(text)
@@ -237,7 +202,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return self
 
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
-        """The plan of a fit, kept for when the same fit is made again.
+        """Return the plan of a fit, kept for when the same fit is made again.
 
         A plan depends on public facts alone: the parameters, the space and the cost.
         """
@@ -279,18 +244,11 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the model says of each row.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
+        """Return the prediction for each row. Free: it uses released numbers only."""
         raise NotImplementedError
 
     def _rows(self, X: Any) -> Any:
-        """Rows to predict, checked against the features of the fit."""
+        """Return rows to predict, checked against the features of the fit."""
         check_is_fitted(self, "space_")
         if isinstance(X, Ready):
             return X
@@ -309,7 +267,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return ready
 
     def to_sklearn(self) -> Any:
-        """The fitted model as plain scikit-learn: for those who must not need discreto.
+        """Return the fitted model as plain scikit-learn, which does not need discreto.
 
         Returns
         -------
@@ -328,7 +286,7 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         return to_sklearn(self)
 
     def to_onnx(self) -> Any:
-        """The fitted model as an ONNX graph, in double precision.
+        """Return the fitted model as an ONNX graph, in double precision.
 
         Returns
         -------
@@ -345,6 +303,12 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         """
         check_is_fitted(self, "space_")
         return to_onnx(self)
+
+    @property
+    def _learned_from(self) -> Space:
+        """The space that the model learned from: its view, if it has one."""
+        found: Space = vars(self).get("view_", self.space_)
+        return found
 
     def _unknown_to_old_files(self) -> dict[str, Any]:
         """Attributes that files of 0.1 lack, and what they would have held."""
@@ -375,3 +339,54 @@ class PrivateEstimator(TakesArrays, BaseEstimator):
         tags.target_tags.required = self._needs_target
         tags.non_deterministic = True
         return tags
+
+
+complete(PrivateEstimator)
+
+
+class TakesWeights(PrivateEstimator):
+    """Base of models whose rows may have weights."""
+
+    def plan(
+        self,
+        domain: Domain,
+        target: str | None = None,
+        *,
+        rows: int | None = None,
+        sample_weight: str | None = None,
+    ) -> Plan:
+        """Return what a fit would ask and spend. Nothing is spent."""
+        if sample_weight is None:
+            return super().plan(domain, target, rows=rows)
+        cost = Reader(self).cost()
+        space = weighted_space(self._space(domain, target), sample_weight)
+        number = domain.rows or TYPICAL_ROWS if rows is None else rows
+        return clone(self)._rehearse(space, cost, number)
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, max_weight: Any = None
+    ) -> Self:
+        """Learn from a Table and the name of its target, or from arrays or frames.
+
+        Raises
+        ------
+        BudgetError
+            The ledger has less left. Nothing was charged.
+
+        Privacy
+        -------
+        The whole cost is charged before a row is read, to the Table's ledger or the
+        model's. No row counts for more than one without weights would, so weights cost
+        nothing; but sums of small weights are small against the same noise.
+        """
+        return self._fit(X, y, sample_weight, max_weight)
+
+
+def keep_all(model: PrivateEstimator, given: dict[str, Any]) -> None:
+    """Keep the parameters of a constructor, as scikit-learn wants them kept.
+
+    ``given`` is ``locals()`` at the first line of the constructor.
+    """
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(model, name, value)

@@ -1,4 +1,4 @@
-"""What a model knows of its columns: names, bounds, categories, classes. All public."""
+"""The features and the target of a model: names, bounds, categories, classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreto.core.domain.domain import Category, Domain, Number
 from discreto.data.frames import convert
 from discreto.data.frames.convert import listed
-from discreto.data.frames.native import frame_of
+from discreto.data.native_frames import frame_of
 from discreto.errors import DomainError, ParameterError
 from discreto.table.table import Table
 
@@ -36,7 +36,7 @@ class Space:
     weight: str | None = None  # the column with the weights of rows
 
     def names(self) -> tuple[Any, ...]:
-        """The features, the target and the weight."""
+        """Return the features, the target and the weight."""
         return self.features, self.target, self.weight
 
     @property
@@ -74,7 +74,7 @@ class Space:
         return self
 
     def centres(self) -> Array:
-        """The middles of the Number features."""
+        """Return the middles of the Number features."""
         return np.array([self.domain.number(n).centre for n in self.numbers])
 
     def halves(self) -> Array:
@@ -82,7 +82,7 @@ class Space:
         return np.array([self.domain.number(n).half for n in self.numbers])
 
     def batch(self, X: Any) -> tuple[dict[str, Array], int]:
-        """Rows to predict, as arrays in the terms of the domain.
+        """Return rows to predict, as arrays in the terms of the domain.
 
         A frame or a dict is read by its column names, an array by the order of the
         features.
@@ -95,7 +95,7 @@ class Space:
         return ready, len(next(iter(ready.values())))
 
     def matrix(self, X: Any) -> Array:
-        """The Number features of rows to predict, on [-1, 1], missing at 0."""
+        """Return the Number features of rows to predict, on [-1, 1], missing at 0."""
         batch, rows = self.batch(X)
         if not self.numbers:
             return np.empty((rows, 0))
@@ -104,14 +104,22 @@ class Space:
         return np.where(np.isnan(unit), 0.0, unit)
 
     def unscale(self, unit: Array) -> Array:
-        """Points on [-1, 1] in the units of the columns."""
+        """Return points on [-1, 1] in the units of the columns."""
         return self.centres() + self.halves() * unit
+
+
+def check_same(before: Space, now: Space) -> None:
+    """Refuse a batch of other columns, from public facts."""
+    same = (before.features, before.target) == (now.features, now.target)
+    names = (*before.features, before.goal)
+    if not same or any(before.domain[n] != now.domain[n] for n in names):
+        raise DomainError("partial_fit: the columns are not those of earlier batches.")
 
 
 def columns_of(
     X: Any, names: Sequence[str], *, mapping: bool = False
 ) -> dict[str, Any]:
-    """The named columns of a frame, or the columns of an array in this order.
+    """Return the named columns of a frame, or the columns of an array in this order.
 
     With ``mapping`` a dict of columns is read as well.
     """
@@ -132,7 +140,7 @@ def columns_of(
 
 
 def is_dict(X: Any) -> bool:
-    """Whether it is a dict of columns (some sparse matrices are dicts as well)."""
+    """Return True for a dict of columns (some sparse matrices are dicts as well)."""
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")
 
 
@@ -157,7 +165,7 @@ def _columns_of_dict(X: Mapping[Any, Any], names: Sequence[str]) -> dict[str, Ar
 
 
 def as_matrix(X: Any) -> Array:
-    """A 2-d array, refused by shape and kind only."""
+    """Return a 2-d array, refused by shape and kind only."""
     if is_dict(X):
         raise ParameterError(
             "X is a dict. Give a data frame, such as pandas.DataFrame(X), or an array."

@@ -24,7 +24,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):
     _needs_target = False
 
     def fit_predict(self, X: Any, y: Any = None, **options: Any) -> NDArray[Any]:
-        """Fit, then predict the same rows (as anybody could who has them).
+        """Fit, then predict the same rows, which the caller has anyway.
 
         Parameters
         ----------
@@ -48,7 +48,21 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):
         return self.fit(X).predict(X)
 
 
-class PrivateClassifier(ClassifierMixin, PrivateEstimator):
+class _Scored(PrivateEstimator):
+    """Base of models that scikit-learn's mixins score on rows of the caller."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return scikit-learn's score on rows of your own: right classes, or R²."""
+        if isinstance(X, Table):
+            raise ParameterError(
+                "an exact score of a Table's rows would be private. Measure the model "
+                "for a price: discreto.models.evaluate(model, table, epsilon=0.5)."
+            )
+        warn_of_fitted_rows(self, X, y)
+        return float(super().score(X, y, sample_weight))
+
+
+class PrivateClassifier(_Scored, ClassifierMixin, PrivateEstimator):
     """A model of a Category target with declared classes."""
 
     def _check_target(self, domain: Domain, target: str) -> None:
@@ -69,13 +83,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return Category(tuple(_plain(value) for value in classes))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
+        """Return the most probable class of each row. Free: it uses released numbers.
 
         Returns
         -------
@@ -86,13 +94,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return self.classes_[np.argmax(chances, axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
+        """Return the probability of each class. Free: it uses released numbers only.
 
         Returns
         -------
@@ -101,37 +103,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         """
         raise NotImplementedError
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of right classes on rows of your own, as scikit-learn has it.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        y
-            Their classes.
-        sample_weight
-            Weights of the rows.
-
-        Raises
-        ------
-        ParameterError
-            The rows are a Table: an exact score of private rows has no price. Use
-            ``evaluate``.
-
-        Warns
-        -----
-        PrivacyWarning
-            These are all the rows of the fit, as arrays or frames. A part of them, or
-            the rows of a Table, are not recognised.
-        """
-        _refuse_table(X)
-        warn_of_fitted_rows(self, X, y)
-        return float(super().score(X, y, sample_weight))
-
-
-class PrivateRegressor(RegressorMixin, PrivateEstimator):
+class PrivateRegressor(_Scored, RegressorMixin, PrivateEstimator):
     """A model of a Number target with declared bounds."""
 
     def _check_target(self, domain: Domain, target: str) -> None:
@@ -150,42 +123,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         low, high = self.target_bounds
         return Number(float(low), float(high))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R² on rows of your own, as scikit-learn has it.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the target of each row. Free: it uses released numbers only.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        y
-            Their targets.
-        sample_weight
-            Weights of the rows.
-
-        Raises
-        ------
-        ParameterError
-            The rows are a Table: an exact score of private rows has no price. Use
-            ``evaluate``.
-
-        Warns
-        -----
-        PrivacyWarning
-            These are all the rows of the fit, as arrays or frames. A part of them, or
-            the rows of a Table, are not recognised.
+        Returns
+        -------
+        array
+            One number for each row, within the bounds of the target.
         """
-        _refuse_table(X)
-        warn_of_fitted_rows(self, X, y)
-        return float(super().score(X, y, sample_weight))
-
-
-def _refuse_table(X: Any) -> None:
-    if isinstance(X, Table):
-        raise ParameterError(
-            "an exact score of a Table's rows would be private. Measure the model for "
-            "a price: discreto.models.evaluate(model, table, epsilon=0.5)."
-        )
+        raise NotImplementedError
 
 
 def _plain(value: Any) -> Any:

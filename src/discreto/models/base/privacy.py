@@ -1,4 +1,4 @@
-"""What a fitted model says about its privacy."""
+"""The privacy statement of a fitted model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreto.text.language import number, tr
 
 @dataclass(frozen=True, repr=False)
 class Privacy:
-    """What a fitted model cost, and what that protects."""
+    """The cost of a fitted model, and the unit that it protects."""
 
     cost: Cost
     neighbours: str
@@ -28,11 +28,11 @@ class Privacy:
 
     @property
     def simulated(self) -> bool:
-        """Whether the model comes from a simulation, and protects nobody."""
+        """True if the model comes from a simulation, which protects nothing."""
         return self.receipt.simulated
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON form."""
+        """Return a JSON form."""
         return {
             "cost": self.cost.to_dict(),
             "neighbours": self.neighbours,

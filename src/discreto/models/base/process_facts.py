@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,35 +19,38 @@ from discreto.data.frames import convert
 from discreto.errors import DiscretoError, PrivacyWarning
 from discreto.models.base.features import columns_of
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 _ROWS: WeakKeyDictionary[Any, tuple[int, int]] = WeakKeyDictionary()
 _EVALUATIONS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-def forget(model: Any) -> None:
+def forget(model: PrivateEstimator) -> None:
     """Drop what was kept of an earlier fit."""
     _ROWS.pop(model, None)
     _EVALUATIONS.pop(model, None)
 
 
-def keep_evaluation(model: Any, evaluation: Any) -> None:
+def keep_evaluation(model: PrivateEstimator, evaluation: Any) -> None:
     """Keep the last paid evaluation of a model for its card."""
     _EVALUATIONS[model] = evaluation
 
 
-def last_evaluation(model: Any) -> Any:
+def last_evaluation(model: PrivateEstimator) -> Any:
     """Return the last paid evaluation of a model in this process, or None."""
     return _EVALUATIONS.get(model)
 
 
-def keep_rows(model: Any, domain: Domain, columns: dict[str, Any]) -> None:
+def keep_rows(model: object, domain: Domain, columns: dict[str, Any]) -> None:
     """Keep a digest of the arrays or frames that a model is fitted to."""
     digest = _digest(domain, columns)
     if digest is not None:
         _ROWS[model] = digest
 
 
-def warn_of_fitted_rows(model: Any, X: Any, y: Any) -> None:
+def warn_of_fitted_rows(model: PrivateEstimator, X: Any, y: Any) -> None:
     """Warn if these are the rows that this model was fitted to, in any order.
 
     Not seen: a part of the rows, rows of a Table, and a model that was loaded, copied
@@ -73,7 +76,7 @@ def warn_of_fitted_rows(model: Any, X: Any, y: Any) -> None:
 
 
 def _digest(domain: Domain, columns: dict[str, Any]) -> tuple[int, int] | None:
-    """The number of rows and the sum of the hashes of rows, whatever their order."""
+    """Return the row count and the sum of the hashes of rows, in any order."""
     rows: NDArray[np.uint64] | None = None
     try:
         for name in sorted(columns):

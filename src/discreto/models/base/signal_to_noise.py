@@ -1,4 +1,4 @@
-"""How well sums over a table stand out of noise: rows times epsilon, about."""
+"""Signal-to-noise ratio of sums over a table, roughly ``rows * epsilon``."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _UNEVEN = 0.1  # (spread of class sizes / mean class size)^2, before they are kn
 
 
 def unit_strength(cost: Cost) -> float:
-    """What one row adds to the strength of a sum: epsilon, or its Gaussian kin."""
+    """Return what one row adds to the strength of a sum: epsilon, or sqrt(2 rho)."""
     return float(cost.epsilon) or math.sqrt(float(2 * cost.rho))
 
 
 def too_few(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether rows are so few that a constant is all that can be known.
+    """Return True if rows are so few that a constant is all that can be known.
 
     Each class needs its own rows; a mean is known from fewer than what differs from it.
     Gaussian noise on all columns grows with the root of their number only.
@@ -51,10 +51,10 @@ def too_few(strength: float, cost: Cost, space: Space) -> bool:
 
 
 def only_shares(strength: float, cost: Cost, space: Space) -> bool:
-    """Whether classes have so few rows that how many they are is all to know.
+    """Return True if rows are so few that only class shares can be known.
 
-    Means of more than two classes are worth hearing before that: who guesses the most
-    frequent one of many is mostly wrong. Those of many columns are noise alone.
+    Means of more than two classes are useful before that: the most frequent of many
+    classes is mostly wrong. Those of many columns are noise alone.
     """
     if len(space.classes) == 2:
         return strength < FEW * (0.4 if cost.rho else 0.8)
@@ -63,14 +63,14 @@ def only_shares(strength: float, cost: Cost, space: Space) -> bool:
 
 
 def clear_classes(strength: float, cost: Cost, space: Space) -> float:
-    """Rows of a class, in standard deviations of the noise of tables of all columns."""
+    """Return the rows of a class over the noise on tables of all columns."""
     columns = max(len(space.features), 1)
     noise = math.sqrt(2) * columns if cost.epsilon else math.sqrt(columns)
     return strength / max(len(space.classes), 1) / noise
 
 
 def way_of(rows: float, cost: Cost, strengths: tuple[int, ...] = STRENGTHS) -> int:
-    """Which of these strengths is nearest to that of so many rows."""
+    """Return which of these strengths is nearest to that of so many rows."""
     strength = rows * unit_strength(cost)
     if strength < strengths[1] / 2:
         return 0
@@ -78,13 +78,13 @@ def way_of(rows: float, cost: Cost, strengths: tuple[int, ...] = STRENGTHS) -> i
 
 
 def hear_strength(
-    ask: Any,
+    ask: Ask,
     rows: int | None,
     known: Cells,
     share: Fraction,
     strengths: tuple[int, ...] = STRENGTHS,
-) -> tuple[Any, float]:
-    """How well a sum over the ``known`` rows stands out, and a session for the rest.
+) -> tuple[Ask, float]:
+    """Return a session for the rest, and how far sums over ``known`` rows stand out.
 
     Public ``rows`` decide at once; otherwise a noisy count does, for a share of it,
     among ``strengths``: each of them is a form of the plan.
@@ -111,7 +111,7 @@ def row_counts(cost: Cost, strengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class SizeUp(NamedTuple):
-    """What a first look at the size of a table leads to.
+    """The result of a first question about the size of a table.
 
     ``way``: 0 if rows are too few for the model's own tables, 2 if there are enough to
     find out where they are, else 1. ``strength``: how well a sum over them stands out.
@@ -121,8 +121,8 @@ class SizeUp(NamedTuple):
     strength: float
 
 
-def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
-    """A session for what is left of the cost, and how many rows there are, about.
+def size_up(ask: Ask, space: Space, clear: float = 0.0) -> tuple[Ask, SizeUp]:
+    """Return a session for the rest of the cost, and about how many rows there are.
 
     Below ``clear`` standard deviations of a class in tables of all columns these tables
     would be noise. Declared rows decide at once, otherwise a noisy count does.
@@ -137,7 +137,7 @@ def size_up(ask: Any, space: Space, clear: float = 0.0) -> tuple[Any, SizeUp]:
 
 
 def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
-    """Class shares, for all of the cost: none is 0."""
+    """Return class shares, for all of the cost: none is 0."""
     query = Sum(Categories((space.goal,), declared=True), (Block(Ones()),))
     answer = ask.measure(query, "class counts")
     counts = answer.tables[0][:, 0].astype(float)
@@ -146,17 +146,17 @@ def ask_shares(ask: Ask, space: Space) -> NDArray[Any]:
 
 
 def usual_temper(columns: int) -> float:
-    """Where nothing is known: the more columns, the more of them say the same."""
+    """Return the default temper: with more columns, more of them say the same."""
     return max(columns, 1) ** -0.25
 
 
 def means_temper(columns: int, classes: int) -> float:
-    """The same for class means: scores of two classes are too sure, of more not."""
+    """Return the default temper of class means: two classes are too sure."""
     return math.sqrt(usual_temper(columns)) if classes == 2 else 1.0
 
 
 def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArray[Any]:
-    """What class counts probably are, from noisy ones: all above 0.
+    """Return likely class counts for noisy ones: all above 0.
 
     They are drawn together as far as the noise can explain how they differ; what is
     left of it is known not to be below 0. ``total`` is their sum, where that is public.
@@ -172,7 +172,7 @@ def likely_counts(raw: NDArray[Any], noise: float, total: float = 0.0) -> NDArra
 
 
 def _above_zero(values: NDArray[Any], scale: float) -> NDArray[Any]:
-    """The mean of what is above 0 and within Laplace noise of each value."""
+    """Return the mean of what is above 0 and within Laplace noise of each value."""
     far = np.exp(-np.maximum(values, 0.0) / scale)
     inside = (2 * np.maximum(values, 0.0) + scale * far) / (2 - far)
     return np.asarray(np.where(values > 0, inside, scale))

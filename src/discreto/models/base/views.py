@@ -35,7 +35,7 @@ _REST = "(rest)"
 
 
 class WindowSearch(NamedTuple):
-    """How the window of a Number is looked for.
+    """Settings of the search for the window of a Number.
 
     ``cells`` of its range are counted. The narrowest run of them that holds nearly all
     rows (``inside``) is taken; as far as noise lets one say, by ``caution`` standard
@@ -53,18 +53,18 @@ class WindowSearch(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a model sees instead of its table: windows of Numbers, groups of codes."""
+    """A view of a table for a model: windows of Numbers, groups of codes."""
 
     windows: dict[str, tuple[float, float]] = field(default_factory=dict)
     groups: dict[str, Array] = field(default_factory=dict)  # the group of each code
 
     def space(self, space: Space) -> Space:
-        """The features in the terms of the view."""
+        """Return the features in the terms of the view."""
         step = self._step(space)
         return replace(space, domain=step.domain(space.domain)) if step else space
 
     def ask(self, ask: Ask, space: Space) -> Ask:
-        """The same conversation, about the view."""
+        """Return the same session, about the view."""
         step = self._step(space)
         return ask.seen(step) if step else ask
 
@@ -98,13 +98,13 @@ def _merged(name: str, groups: Array, space: Space) -> Expression:
 
 
 def wide_categories(space: Space) -> list[str]:
-    """The features with so many categories that they are merged."""
+    """Return the features with so many categories that they are merged."""
     many = {n: len(space.domain.category(n).categories) for n in space.categories}
     return [name for name, size in many.items() if size > MANY_CODES]
 
 
 def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
-    """For each wide Category the group of each code: the most frequent, and the rest.
+    """Return the group of each code of each wide Category: the frequent, and the rest.
 
     How many groups there are is public, so questions about the view are as planned.
     """
@@ -123,9 +123,9 @@ def ask_groups(ask: Ask, space: Space, share: Fraction) -> dict[str, Array]:
 
 
 def window_share(columns: int, cost: Cost, room: float) -> Fraction:
-    """What is worth paying for windows; 0 where these would be noise.
+    """Return the share of the cost for windows; 0 where these would be noise.
 
-    ``room`` is the number of rows over the noise on it.
+    ``room`` is the row count over its noise.
     """
     noise = math.sqrt(columns) if cost.rho else float(columns)
     share = noise / max(_NOISE * room, 1e-9)
@@ -138,7 +138,7 @@ def window_share(columns: int, cost: Cost, room: float) -> Fraction:
 def ask_windows(
     ask: Ask, space: Space, share: Fraction, search: WindowSearch | None = None
 ) -> dict[str, tuple[float, float]]:
-    """A window for each Number that is much narrower than its bounds.
+    """Return a window for each Number that is much narrower than its bounds.
 
     It is the narrowest run of public cells that surely holds nearly all rows, and some
     more on either side.
@@ -172,7 +172,7 @@ def _window(
     cuts: tuple[float, ...],
     search: WindowSearch,
 ) -> tuple[float, float] | None:
-    """The narrowest window, or nothing if it would not be narrower.
+    """Return the narrowest window, or nothing if it would not be narrower.
 
     ``parts`` of the rows are in each cell, with so much noise on them.
     """

@@ -1,4 +1,4 @@
-"""What the naive Bayes models share: learning, keeping, predicting."""
+"""Base of the naive Bayes models: learning, keeping, predicting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from discreto.core.cost import Cost
 from discreto.core.maps.simplex_features import soft_votes
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.binning import grid_of
-from discreto.models.base.features import Space
+from discreto.models.base.estimator import TakesWeights
+from discreto.models.base.features import Space, check_same
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import (
     CLEAR,
@@ -25,7 +26,6 @@ from discreto.models.base.signal_to_noise import (
     size_up,
     usual_temper,
 )
-from discreto.models.base.takes_weights import TakesWeights
 from discreto.models.base.views import (
     Seen,
     ask_groups,
@@ -45,7 +45,6 @@ from discreto.models.bayes.queries import (
 )
 from discreto.models.bayes.shrinkage import TINY
 from discreto.models.bayes.start_scores import ask_temper, class_scores
-from discreto.models.linear.products import check_same
 from discreto.session.parameters import Reader
 from discreto.session.plan import Plan
 from discreto.session.session import Ask
@@ -70,7 +69,7 @@ class _BayesParameters(NamedTuple):
 
 
 class Bayes(TakesWeights, PrivateClassifier):
-    """What the three models share; each has its own choice of these parameters."""
+    """Base of the three models; each has its own choice of these parameters."""
 
     alpha: Any = 1.0
     var_smoothing: Any = 1e-9
@@ -119,7 +118,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _plan_for(self, space: Space, cost: Cost) -> Plan:
         if not self._batch_of:
             return super()._plan_for(space, cost)
-        twin = clone(self)
+        twin = clone(self)  # which drops attributes that are not parameters
         twin._batch_of = True
         return twin._rehearse(space, cost, 0)
 
@@ -132,7 +131,7 @@ class Bayes(TakesWeights, PrivateClassifier):
             self.class_prior_, self.vote_share_ = known, 0.0
 
     def _known_priors(self, classes: int) -> Array | None:
-        """The public probabilities of the classes, if they were given."""
+        """Return the public probabilities of the classes, if they were given."""
         if self.priors is None:
             return None
         try:
@@ -150,6 +149,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _learn_laws(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
         self.classes_ = np.array(space.classes)
         size = SizeUp(1, math.inf)
+        # Sums of earlier batches do not belong to a new fit.
         for name in ("class_sums_", "class_sums_noise_", "class_sums_rows_"):
             self.__dict__.pop(name, None)
         if self._batch_of:
@@ -183,7 +183,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         self._keep_laws(inner, tables, read)
 
     def _add_batch(self, ask: Ask, space: Space, read: _BayesParameters) -> None:
-        """Class tables for all of the cost, and those of the batches before."""
+        """Ask for class tables for all of the cost; add those of earlier batches."""
         sums = class_sums(ask, space, Fraction(1))
         if isinstance(self._batch_of, ClassSums):
             sums = self._batch_of.with_(sums)
@@ -195,7 +195,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         self._keep_laws(space, tables, read)
 
     def _learn_means(self, ask: Ask, space: Space, strength: float) -> None:
-        """Class means alone, where tables of all columns would be noise."""
+        """Learn class means alone, where tables of all columns would be noise."""
         laws = ask_means(ask, space, strength)
         self.view_ = space
         self.groups_ = {}
@@ -211,7 +211,7 @@ class Bayes(TakesWeights, PrivateClassifier):
     def _look_around(
         self, ask: Ask, space: Space, size: SizeUp, shrink: bool
     ) -> tuple[Ask, Space, Fraction]:
-        """The view that the model learns from, and what was spent to find it."""
+        """Return the view that the model learns from, and what was spent to find it."""
         seen, spent = Seen(), Fraction(0)
         if size.way == 2 and space.numbers:
             windows = ask_windows(ask, space, WINDOWS)
@@ -266,12 +266,6 @@ class Bayes(TakesWeights, PrivateClassifier):
 
         A missing or unknown value drops its column out of the sum.
 
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
         Returns
         -------
         array
@@ -280,14 +274,14 @@ class Bayes(TakesWeights, PrivateClassifier):
         return self._joint(*self._batch(X))
 
     def _batch(self, X: Any) -> tuple[dict[str, Array], int]:
-        """Rows to predict, in the terms of the view that was learned from."""
+        """Return rows to predict, in the terms of the view that was learned from."""
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         return regrouped(batch, self.groups_), rows
 
     def _joint(self, batch: dict[str, Array], rows: int) -> Array:
         out = np.tile(np.log(self.class_prior_), (rows, 1))
-        # The noise that is left in a mean widens the law around it.
+        # The noise that is left in a mean widens the distribution around it.
         var = self.var_ + self.theta_doubt_
         logs = np.log(2 * np.pi * var)
         laws = self.theta_, var, logs
@@ -314,13 +308,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         return out
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """The logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
+        """Return the logarithm of the probability of each class.
 
         Returns
         -------
@@ -329,7 +317,7 @@ class Bayes(TakesWeights, PrivateClassifier):
         """
         batch, rows = self._batch(X)
         out = np.empty((rows, len(self.class_prior_)))
-        for start in range(0, rows, _PIECE):
+        for start in range(0, rows, _PIECE):  # pieces that stay in the cache
             part = {
                 name: values[start : start + _PIECE] for name, values in batch.items()
             }
@@ -351,24 +339,11 @@ class Bayes(TakesWeights, PrivateClassifier):
         return _normal(self.vote_share_ * called + (1 - self.vote_share_) * out)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         return np.exp(self.predict_log_proba(X))
 
 
 def _normal(logs: Array) -> Array:
-    """Log probabilities from log weights."""
+    """Return log probabilities from log weights."""
     if logs.shape[1] >= _SHORT:
         logs = logs - logs.max(axis=1, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class MeanLaws:
-    """Class sizes, normal laws of Numbers on [-1, 1], and logs for each Category."""
+    """Class sizes, normal distributions on [-1, 1], and logs for each Category."""
 
     sizes: Array
     means: Array  # (classes, numbers)
@@ -37,7 +37,7 @@ class MeanLaws:
     logs: list[Array]  # (classes, values)
 
     def tables(self, space: Space) -> Tables:
-        """The same laws as tables of all columns."""
+        """Return the same distributions as tables of all columns."""
         zeros, many = np.zeros_like(self.means), len(self.sizes)
         there = np.repeat(self.sizes[:, None], self.means.shape[1], axis=1)
         middle, wide = self.means.mean(axis=0), self.variances.mean(axis=0)
@@ -52,7 +52,7 @@ class MeanLaws:
 
 
 def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
-    """Class means for all of the cost, as laws of the columns of a space."""
+    """Return class means for all of the cost, as distributions of columns."""
     if only_shares(strength, ask.cost, space):
         return _shares(ask, space)
     gaussian = bool(ask.cost.rho)
@@ -61,6 +61,7 @@ def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
     known = present_in((space.goal, *space.numbers), space.domain)
     whole = present_in(space.numbers, space.domain)
     many = len(space.classes)
+    # Bounded rows, and no ridge: means are shrunk by their own noise.
     facts = (terms.columns, gaussian, True, known, whole, space.goal, many, None)
     start = by_wide_means(ask, Task(terms.names, terms.numbers, *facts), room)
     place = {term: i for i, term in enumerate(terms.names)}
@@ -79,7 +80,7 @@ def ask_means(ask: Ask, space: Space, strength: float) -> MeanLaws:
 
 
 def _shares(ask: Ask, space: Space) -> MeanLaws:
-    """Class shares alone: the columns say nothing."""
+    """Return class shares alone: the columns say nothing."""
     shape = (len(space.classes), len(space.numbers))
     sizes = [len(space.domain.category(n).categories) for n in space.categories]
     logs = [np.full((shape[0], k), -math.log(k)) for k in sizes]

@@ -11,6 +11,7 @@ from discreto.core.cost import Amount
 from discreto.core.domain.domain import Category, Domain
 from discreto.errors import DomainError, ParameterError
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space, columns_of
 from discreto.models.bayes.base import Bayes
 from discreto.session.parameters import refuse
@@ -20,13 +21,12 @@ from discreto.session.rng import Seed
 class NaiveBayes(Bayes):
     """Naive Bayes on Number and Category columns together.
 
-    Each class has a normal law for every Number column and a histogram for every
-    Category column. A missing value drops its column out, in ``fit`` and ``predict``.
+    Each class has a normal distribution for every Number column and a histogram for
+    every Category column. A missing value drops its column out, in ``fit`` and
+    ``predict``.
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     alpha
         Added to every count of a category (Laplace's rule).
     var_smoothing
@@ -44,8 +44,8 @@ class NaiveBayes(Bayes):
     priors
         The probabilities of the classes, in their order, where these are public; by
         default what the noisy counts say.
-    domain, bounds, classes, ledger, random_state
-        As in every model; ``random_state`` is not used.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class NaiveBayes(Bayes):
                  one cell; a single one for counts, for how sure to be, and for the
                  scores, whose products of votes add up to one.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: laws, priors and predictions follow from answers.
+    Free         everything else: it follows from answers.
     Not covered  choosing parameters by looking; a class or category list that was
                  read from the rows.
 
@@ -125,21 +125,10 @@ class NaiveBayes(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.ddof = ddof
-        self.shrink = shrink
-        self.priors = priors
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking.
+        """Return the scikit-learn model that this one is without noise and shrinking.
 
         scikit-learn has none for mixed columns: then this is a ``ParameterError``.
         """
@@ -157,14 +146,12 @@ class NaiveBayes(Bayes):
 
 
 class GaussianNB(Bayes):
-    """Naive Bayes on Number columns: a normal law for each class and column.
+    """Naive Bayes on Number columns: a normal distribution for each class and column.
 
     Like :class:`NaiveBayes` (parameters, attributes, proof) without categories.
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     var_smoothing
         This part of the largest variance is added to all variances.
     ddof
@@ -173,14 +160,6 @@ class GaussianNB(Bayes):
         As in :class:`NaiveBayes`. ``False`` is the textbook.
     priors
         The public probabilities of the classes, in their order, if any.
-    domain
-        The public description, when ``fit`` gets arrays or frames.
-    bounds
-        Instead of a domain: ``(low, high)``, numbers or one for each feature.
-    classes
-        With ``bounds``, the values of the target.
-    ledger
-        Who pays; without one, the fit is paid by a ledger of its own.
     random_state
         Not used.
 
@@ -226,23 +205,13 @@ class GaussianNB(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.var_smoothing = var_smoothing
-        self.ddof = ddof
-        self.shrink = shrink
-        self.priors = priors
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, space: Space) -> None:
         super()._check(space.only_numbers("GaussianNB"))
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking."""
+        """Return the scikit-learn model that this is without noise and shrinking."""
         from sklearn import naive_bayes as plain
 
         return plain.GaussianNB(priors=self.priors, var_smoothing=self.var_smoothing)
@@ -255,20 +224,12 @@ class CategoricalNB(Bayes):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise.
     alpha
         Added to every count of a category (Laplace's rule).
     n_categories
         For arrays of codes 0, 1, ...: how many, one number or one for each column.
     shrink
         As in :class:`NaiveBayes`. ``False`` is the textbook.
-    domain
-        The public description, when ``fit`` gets arrays or frames.
-    classes
-        With ``n_categories``, the values of the target.
-    ledger
-        Who pays; without one, the fit is paid by a ledger of its own.
     random_state
         Not used.
 
@@ -312,15 +273,7 @@ class CategoricalNB(Bayes):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.alpha = alpha
-        self.n_categories = n_categories
-        self.shrink = shrink
-        self.domain = domain
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, space: Space) -> None:
         if space.numbers:
@@ -350,7 +303,7 @@ class CategoricalNB(Bayes):
         return Domain(columns, target=target)
 
     def reference(self) -> Any:
-        """The scikit-learn model that this one is without noise and shrinking."""
+        """Return the scikit-learn model that this is without noise and shrinking."""
         from sklearn import naive_bayes as plain
 
         return plain.CategoricalNB(alpha=self.alpha, min_categories=self.n_categories)
@@ -363,7 +316,7 @@ class CategoricalNB(Bayes):
 
 
 def _codes_in(values: Any) -> int:
-    """One more than the largest code. Only for simulations."""
+    """Return one more than the largest code. Only for simulations."""
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[np.isfinite(numbers)]
     return int(np.clip(numbers.max(initial=0), 0, 10**6)) + 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ from discreto.models.bayes.shrinkage import (
 from discreto.session.session import Ask
 from discreto.stats._base import column_note
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 Array = NDArray[Any]
 SECOND = Fraction(1, 4)  # of the cost, for the second question
 TRUST = 0.01  # relative noise in the scores at which the second answer has half a say
@@ -53,17 +56,17 @@ class ClassSums:
     rows: int
 
     @classmethod
-    def kept_in(cls, model: Any) -> ClassSums:
-        """What a fitted model holds."""
+    def kept_in(cls, model: PrivateEstimator) -> ClassSums:
+        """Return the sums that a fitted model holds."""
         return cls(model.class_sums_, model.class_sums_noise_, model.class_sums_rows_)
 
-    def keep_in(self, model: Any) -> None:
+    def keep_in(self, model: PrivateEstimator) -> None:
         """Let a model hold this."""
         model.class_sums_, model.class_sums_noise_ = self.table, self.noise
         model.class_sums_rows_ = self.rows
 
     def with_(self, other: ClassSums) -> ClassSums:
-        """The sums of both batches."""
+        """Return the sums of both batches."""
         known = self.rows and other.rows
         rows = self.rows + other.rows if known else 0
         return ClassSums(self.table + other.table, self.noise + other.noise, rows)
@@ -71,7 +74,7 @@ class ClassSums:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the first answer says; ``there``: how many rows have a Number."""
+    """Class tables from the first answer; ``there``: rows that have each Number."""
 
     counts: Counts
     there: Array
@@ -81,7 +84,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Votes:
-    """What the second answer says: log posteriors are ``slopes @ q + begins``.
+    """Class scores from the second answer: log posteriors are ``slopes @ q + begins``.
 
     ``share`` is its part of the final word; naive Bayes has the rest.
     """
@@ -93,8 +96,9 @@ class Votes:
 
 
 def second_share(space: Space, shrink: bool) -> Fraction:
-    """The share of the second question: 0 unless its noise is smaller by design."""
+    """Return the share of the second question: 0 unless its noise is smaller."""
     many = len(space.classes)
+    # Products of votes are (classes - 1)^2 numbers, against one table a column.
     coarser = (many - 1) ** 2 < len(space.features) and 1 < many <= MAX_CLASSES
     return SECOND if shrink and coarser else Fraction(0)
 
@@ -102,7 +106,7 @@ def second_share(space: Space, shrink: bool) -> Fraction:
 def read_tables(
     ask: Ask, space: Space, share: Fraction, alpha: float, shrink: bool
 ) -> Tables:
-    """Ask the first question and make laws of the answer."""
+    """Ask the first question, and return the tables that follow from it."""
     return tables_of(class_sums(ask, space, share), space, alpha, shrink)
 
 
@@ -131,7 +135,7 @@ def _remark_on_gaps(ask: Ask, space: Space, table: Array, noise: float) -> None:
 
 
 def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tables:
-    """The laws that the first answer tells."""
+    """Return the distributions that follow from the first answer."""
     domain, names, table, noise = space.domain, space.features, sums.table, sums.noise
     ends = np.cumsum([0, *(parts_of(name, domain) for name in names)]).tolist()
     start = dict(zip(names, ends, strict=False))
@@ -144,7 +148,7 @@ def tables_of(sums: ClassSums, space: Space, alpha: float, shrink: bool) -> Tabl
     for i, name in enumerate(space.numbers):
         if domain.number(name).missing:
             there[:, i] -= table[:, places[i] + 3]
-    there = np.maximum(there, 0.5)
+    there = np.maximum(there, 0.5)  # noise can leave less than no row
     parts = table[:, places[:, None] + np.arange(3)]
     histograms = {}
     for name in space.categories:
@@ -168,11 +172,11 @@ def read_votes(
 
 
 def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
-    """Weights of a linear score for each class, and the relative noise in it."""
+    """Return weights of a linear score for each class, and the relative noise in it."""
     prior, laws = tables.counts.prior, tables.laws
     away = laws.mean - laws.middle
     slope = away / (laws.common + laws.doubt + TINY)
-    slope -= prior @ slope
+    slope -= prior @ slope  # scores are compared, so a common part says nothing
     size = (slope**2 * laws.common).sum(axis=1).mean() + ((slope @ away.T) ** 2).mean()
     noise = (slope**2 * laws.noise).sum(axis=1).mean()
     found: dict[str, Array] = {}
@@ -192,7 +196,7 @@ def linear_scores(space: Space, tables: Tables) -> tuple[Array, float]:
 
 
 def public_rows(space: Space) -> int | None:
-    """How many rows have a class, where that is public."""
+    """Return the number of rows that have a class, where that is public."""
     domain = space.domain
     known = domain.neighbours == "replace" and domain.person is None
     known = known and space.weight is None  # it is not how much they weigh
@@ -202,7 +206,7 @@ def public_rows(space: Space) -> int | None:
 def _by_class(
     ask: Ask, space: Space, features: Any, label: str, share: Fraction
 ) -> tuple[Array, float]:
-    """Sums by class in ones, and the variance of their noise."""
+    """Return sums by class in ones, and the variance of their noise."""
     query = Sum(Categories((space.goal,), declared=True), (Block(features),))
     answer = ask.measure(query, label, share)
     table = answer.tables[0] / _STEP

@@ -1,4 +1,4 @@
-"""From noisy class tables to class-wise laws: what naive Bayes does after the release.
+"""Distributions by class from noisy class tables: post-processing of a release.
 
 Everything here is post-processing. Without ``shrink`` it is the textbook; with it,
 every estimate is pulled toward a safer one as far as the known noise says: class means
@@ -46,7 +46,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Normals:
-    """Class-wise normal laws of Number columns on [-1, 1], all (classes, columns).
+    """Normal distributions of Number columns on [-1, 1], all (classes, columns).
 
     ``doubt`` is the variance of the noise that is left in ``mean``.
     """
@@ -72,7 +72,7 @@ def class_counts(raw: Array, noise: float, rows: int | None, shrink: bool) -> Co
 def normals(
     parts: Array, there: Array, counts: Counts, noise: float, shrink: bool
 ) -> Normals:
-    """Class-wise normal laws from tables of parts, (classes, columns, 3).
+    """Return normal distributions from tables of parts, (classes, columns, 3).
 
     ``there`` is how many rows of each class have the column.
     """
@@ -106,15 +106,15 @@ def normals(
 def _means(
     sums: Array, noise: float, raw: Array, there: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Class means pulled toward the common mean, and how unsure they are."""
+    """Return class means pulled toward the common mean, and how unsure they are."""
     whole = there.sum(axis=0)
     common_noise = len(sums) * noise / whole**2
     trust = MEAN_PRIOR / (MEAN_PRIOR + common_noise)
     centre = np.clip(sums.sum(axis=0) / whole, -1, 1) * trust
     mean_noise = noise / there**2
     away = raw - centre
-    # One signal for all: few of them say little on their own, and a class whose law
-    # is wider than the others' by chance alone would win or lose every row.
+    # One signal for all: few of them say little on their own, and a class whose
+    # distribution is wider by noise alone would win or lose every row.
     weight = 1 / mean_noise
     signal = (weight * (away**2 - mean_noise)).sum() / max(weight.sum(), TINY)
     # What noise leaves of it may not exceed what columns have.
@@ -136,7 +136,7 @@ def pulled(rough: Array, noise: Array, toward: Any, trust: float) -> Array:
 
 @dataclass(frozen=True)
 class ClassHistogram:
-    """Class-wise and common law of a Category column, and the noise in log-ratios."""
+    """Histograms of a Category column, by class and common; noise in log-ratios."""
 
     chance: Array
     common: Array
@@ -146,7 +146,7 @@ class ClassHistogram:
 def histogram(
     table: Array, counts: Counts, noise: float, alpha: float, shrink: bool
 ) -> ClassHistogram:
-    """Class-wise laws from noisy counts, (classes, values), with ``alpha`` added."""
+    """Return class histograms from noisy counts, with ``alpha`` added."""
     found, common, doubt = _pulled_counts(table, counts, noise, shrink)
     smooth = found + alpha
     whole = smooth.sum(axis=1, keepdims=True)
@@ -185,7 +185,7 @@ def _pulled_counts(
 def call(
     table: Array, noise: float, first: Counts, rows: int | None
 ) -> tuple[Array, Array, Counts]:
-    """Discriminant analysis of soft votes from sums of their products by class.
+    """Return discriminant analysis of soft votes from sums of their products by class.
 
     Returns slopes and starts, and the class sizes by both releases together.
     """
@@ -215,14 +215,14 @@ def call(
 
 
 def _together(raw: Array, noise: float, first: Counts, rows: int | None) -> Counts:
-    """Class sizes from two releases, each weighed by how sure it is."""
+    """Return class sizes from two releases, each weighed by how sure it is."""
     weight = first.noise / max(first.noise + noise, TINY)
     both = weight * raw + (1 - weight) * first.raw
     return class_counts(both, weight * noise, rows, shrink=True)
 
 
 def _inverse(spread: Array, noise: float) -> Array:
-    """The inverse of a noisy covariance of votes, within the plane where they live."""
+    """Return the inverse of a noisy covariance of votes, within their plane."""
     many = len(spread)
     plane = np.eye(many) - 1 / many
     even = float(np.clip(np.trace(spread) / (many - 1), 0.01, 0.25))

@@ -29,7 +29,7 @@ _CAUTION = 2.5  # standard deviations of noise that a better number must gain
 
 
 def class_scores(tables: Tables, space: Space, grid: Grid) -> Gradients:
-    """Scores that start at log class shares, and a tree with one split per column."""
+    """Return scores that start at log class shares, with one split per column."""
     logs = np.log(tables.counts.prior)
     trees = []
     for j in range(len(grid.names)):
@@ -69,7 +69,7 @@ def ask_temper(ask: Ask, scores: Gradients, share: Fraction) -> float:
 
 
 def tempered(scores: Gradients, by: float) -> Gradients:
-    """The same scores, of which trees say less."""
+    """Return the same scores, of which trees say less."""
     trees = []
     for tree in scores.trees:
         values = (tree.table.T * by).tolist()
@@ -78,7 +78,8 @@ def tempered(scores: Gradients, by: float) -> Gradients:
 
 
 def _fitted(right: Floats, wrong: Floats, leads: Floats, noise: float) -> float:
-    """The number that makes the leads likeliest, if that is more than noise."""
+    """Return the number that makes the leads likeliest, if that is more than noise."""
+    # The gain in log-likelihood over a temper of 1, for right and wrong rows.
     by = _TEMPERS[:, None] * leads
     good = -np.logaddexp(0, -by) + np.logaddexp(0, -leads)
     bad = -np.logaddexp(0, by) + np.logaddexp(0, leads)

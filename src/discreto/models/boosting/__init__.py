@@ -1,9 +1,9 @@
 """Private gradient boosting, one noun a file.
 
-``binning`` public cut points, ``growing`` splits, ``leaves`` sums and values,
-``leaf_means`` the papers' leaves, ``trainer`` the session, ``forest`` the shipped
-arrays, ``settings`` what users may set, ``defaults`` what nobody set, ``resolved`` both
-together, ``inspection`` trees to look at.
+``settings`` what users may set and what a fit does, ``start`` scores to start from,
+``growing`` splits, ``leaves`` sums and values, ``trainer`` the session, ``forest`` the
+shipped arrays, ``monotone`` leaf values in order, ``inspection`` trees as text and
+pictures.
 """
 
 from discreto.models.boosting.estimators import (

@@ -1,10 +1,11 @@
-"""What both estimators share."""
+"""Base of both boosting estimators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -14,12 +15,17 @@ from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import STRENGTHS, way_of
 from discreto.models.base.views import Seen, ask_groups, wide_categories
 from discreto.models.boosting import forest, inspection
-from discreto.models.boosting.defaults import counts_first, settings_for
-from discreto.models.boosting.first_estimate import look
-from discreto.models.boosting.settings import SETTING_NAMES, settings_of, warn_of_old
+from discreto.models.boosting.settings import (
+    SETTING_NAMES,
+    Choices,
+    settings_of,
+    warn_of_old,
+)
+from discreto.models.boosting.start import look
 from discreto.models.boosting.trainer import Base, Ensemble, learn
 from discreto.session.parameters import Reader
 from discreto.session.rng import generator
+from discreto.session.session import Ask
 
 GROUPS = Fraction(1, 20)  # of the cost, to find the frequent values of a wide Category
 
@@ -49,23 +55,27 @@ class Boosting(PrivateEstimator):
             self.settings = replace(settings_of(self), **changes)
         return self
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         self._learn_from(ask, space, None)
 
-    def _learn_from(self, ask: Any, space: Space, base: Base | None) -> None:
+    def _learn_from(self, ask: Ask, space: Space, base: Base | None) -> None:
         """Learn, from scores to start with if there are any, which are paid for."""
         groups: dict[str, Any] = {}
         if wide_categories(space):  # a code book of thousands costs little
             groups = ask_groups(ask, space, GROUPS)
             seen = Seen(groups=groups)
             ask, space = seen.ask(ask.sharing(1 - GROUPS), space), seen.space(space)
-        settings, first = settings_for(self, ask.cost, space), None
-        if base is not None:
+        # Read once for all ways of a rehearsal: only the strength differs.
+        key = (self, ask.cost, space.domain.fingerprint, space.features)
+        choices = ask.once(key, partial(Choices, self, ask.cost, space))
+        settings, first = choices.at(), None
+        if base is not None:  # scores to start from are paid for already
             settings = replace(settings, start_share=Fraction(0))
-        elif counts_first(self, space):
+        elif choices.counts_first:
+            # The count that starts the scores also decides how many trees there are.
             first = look(ask, space, settings, settings.start_share)
             way = ask.fork(len(STRENGTHS), way_of(first.fewest, ask.cost))
-            settings = settings_for(self, ask.cost, space, STRENGTHS[way])
+            settings = choices.at(STRENGTHS[way])
         coins = generator(Reader(self).seed())
         ensemble = self._weighted(
             learn(ask, space, settings, coins, first, base), space
@@ -74,17 +84,17 @@ class Boosting(PrivateEstimator):
             setattr(self, name, value)
 
     def _weighted(self, ensemble: Ensemble, space: Space) -> Ensemble:
-        """The ensemble with other weights of classes, if there are any."""
+        """Return the ensemble with other weights of classes, if there are any."""
         return ensemble
 
     @property
     def n_trees_(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.depths_)
 
     @property
     def feature_importances_(self) -> Any:
-        """How much the released leaf values differ along each column, in all 1.
+        """The spread of released leaf values along each column; they add up to 1.
 
         Every split counts the spread of its children's values, all codes alike: how
         many rows go where is not known.
@@ -92,7 +102,7 @@ class Boosting(PrivateEstimator):
         return forest.importances(forest.Shipped(self))
 
     def tree_text(self, number: int) -> str:
-        """A tree as text: its branches, and what its leaves add to the scores.
+        """Return a tree as text: its branches, and what its leaves add to the scores.
 
         Parameters
         ----------
@@ -103,7 +113,7 @@ class Boosting(PrivateEstimator):
         return inspection.text(forest.Shipped(self), number)
 
     def plot_tree(self, number: int, ax: Any = None) -> Any:
-        """A tree as a picture, on matplotlib axes.
+        """Return a tree as a picture, on matplotlib axes.
 
         Parameters
         ----------
@@ -116,7 +126,7 @@ class Boosting(PrivateEstimator):
         return inspection.picture(forest.Shipped(self), number, ax)
 
     def partial_dependence(self, name: str, rows: int = 512) -> tuple[Any, Any]:
-        """The values of a column, and the mean scores that go with them.
+        """Return the values of a column, and the mean scores that go with them.
 
         The other columns are spread evenly over their cells: no row is looked at.
 
@@ -136,7 +146,7 @@ class Boosting(PrivateEstimator):
         return inspection.partial_dependence(forest.Shipped(self), name, rows)
 
     def plot_partial_dependence(self, name: str, ax: Any = None) -> Any:
-        """The mean scores along a column as a picture.
+        """Return the mean scores along a column as a picture.
 
         Parameters
         ----------
@@ -149,19 +159,19 @@ class Boosting(PrivateEstimator):
         return inspection.curve(name, values, scores, ax)
 
     def _scores(self, X: Any) -> Any:
-        """The scores of rows: (rows, scores)."""
+        """Return the scores of rows: (rows, scores)."""
         X = self._rows(X)
         batch, _ = self.space_.batch(X)
         return forest.Shipped(self).scores(batch)
 
     def _stages(self, X: Any) -> Iterator[Any]:
-        """The scores of rows after each tree."""
+        """Yield the scores of rows after each tree."""
         X = self._rows(X)
         batch, _ = self.space_.batch(X)
         yield from forest.Shipped(self).stages(batch)
 
     def _plain(self) -> dict[str, Any]:
-        """What scikit-learn's histogram boosting calls the same settings."""
+        """Return the same settings as scikit-learn's histogram boosting names them."""
         return {
             "max_iter": self.n_estimators or 100,
             "max_depth": self.max_depth,
@@ -177,11 +187,4 @@ class Boosting(PrivateEstimator):
         return tags
 
 
-def keep_all(model: Any, given: dict[str, Any]) -> None:
-    """Keep the parameters of a constructor, as scikit-learn wants them kept."""
-    for name, value in given.items():
-        if name not in ("self", "__class__"):
-            setattr(model, name, value)
-
-
-__all__ = ["Boosting", "keep_all"]
+__all__ = ["Boosting"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier, PrivateRegressor
-from discreto.models.boosting.base import Boosting, keep_all
-from discreto.models.boosting.class_weights import shift_of
+from discreto.models.boosting.base import Boosting
 from discreto.models.boosting.settings import BoostingSettings, with_old_names
 from discreto.models.boosting.trainer import Ensemble
+from discreto.session.parameters import Reader
 from discreto.session.rng import Seed
 from discreto.session.session import Ask
+
+_WANTED = (
+    "None, 'balanced' or a public number above 0 for every class, {class: number} or "
+    "a list"
+)
 
 
 class GradientBoostingClassifier(Boosting, PrivateClassifier):
@@ -35,8 +42,6 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
     ----------
     n_estimators
         The number of trees.
-    epsilon, delta
-        What a fit costs; with ``delta`` the noise of leaves is Gaussian.
     max_depth
         How often a row is split in each tree. Trees are complete: where to stop would
         depend on rows. None: 1 in the first half of the trees, then 2.
@@ -49,12 +54,6 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         list in the order of the classes; or ``"balanced"``, all classes the same by
         their released shares. It moves the scores, which is free: the odds of a class
         are those of the unweighted model times its weight.
-    settings
-        :class:`~discreto.models.BoostingSettings`: how splits are found, what leaves
-        hold, how the cost and the rows are divided.
-    domain, bounds, classes, ledger, random_state
-        As in every model; ``random_state`` seeds the public random numbers of
-        random splits.
 
     Attributes
     ----------
@@ -144,62 +143,26 @@ class GradientBoostingClassifier(Boosting, PrivateClassifier):
         return replace(ensemble, start=tuple(start))
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """The scores of each row: one for two classes, else one for each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         return self._chances(self._scores(X))
 
     def _chances(self, scores: Any) -> Any:
         return np.ones((len(scores), 1)) if len(self.classes_) == 1 else chances(scores)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The most probable class of each row after each tree.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
+        """Yield the most probable class of each row after each tree."""
         for scores in self._stages(X):
             yield self.classes_[np.argmax(self._chances(scores), axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The probability of each class after each tree.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
+        """Yield the probability of each class after each tree."""
         for scores in self._stages(X):
             yield self._chances(scores)
 
     def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         weights = self.class_weight
@@ -217,8 +180,8 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
     Parameters
     ----------
-    n_estimators, epsilon, delta, max_depth, learning_rate, max_bins, settings
-        As in the classifier; the settings ``residual_bound`` and ``filtering`` say how
+    n_estimators, max_depth, learning_rate, max_bins
+        As in the classifier. The settings ``residual_bound`` and ``filtering`` say how
         large residuals are treated.
     loss
         ``"squared_error"`` (default): means. ``"huber"``: the same from a median on, so
@@ -227,8 +190,6 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         or amounts from 0 up, whose logarithm the trees add up.
     quantile
         Which quantile, from 0.001 to 0.999; only for ``loss="quantile"``.
-    domain, bounds, target_bounds, ledger, random_state
-        As in every model.
 
     Attributes
     ----------
@@ -295,30 +256,10 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         keep_all(self, locals())
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The target of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One number for each row, within the bounds of the target.
-        """
         return self._within(self._scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The target of each row after each tree.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
+        """Yield the target of each row after each tree."""
         for scores in self._stages(X):
             yield self._within(scores)
 
@@ -330,7 +271,6 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
         return np.clip(found, column.lower, column.upper)
 
     def reference(self) -> Any:
-        """The comparable model without privacy, from scikit-learn."""
         from sklearn import ensemble
 
         plain = self._plain()
@@ -346,7 +286,7 @@ class GradientBoostingRegressor(Boosting, PrivateRegressor):
 
 
 def chances(scores: Any) -> Any:
-    """Scores as probabilities."""
+    """Return scores as probabilities."""
     if scores.shape[1] == 1:
         scores = np.hstack([-scores / 2, scores / 2])
     out = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -354,3 +294,29 @@ def chances(scores: Any) -> Any:
     for k in range(1, out.shape[1]):  # in a fixed order, for any number of rows
         total += out[:, k : k + 1]
     return out / total
+
+
+def shift_of(
+    model: Boosting, space: Space, shares: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Return what class weights add to the scores.
+
+    Counting rows of a class w times multiplies its odds by w, which needs no question.
+    ``shares`` are scores of released class shares.
+    """
+    read = Reader(model)
+    given = read.given("class_weight")
+    if read.is_auto("class_weight", "balanced"):
+        if not shares:
+            raise read.bad("class_weight", "numbers: class shares are not asked for")
+        return tuple(-share for share in shares)
+    if isinstance(given, dict) and set(given) == set(space.classes):
+        given = [given[name] for name in space.classes]
+    numbers = list(given) if isinstance(given, list | tuple) else []
+    plain = all(type(n) in (int, float) and 1e-9 <= n <= 1e9 for n in numbers)
+    if not plain or len(numbers) != len(space.classes):
+        raise read.bad("class_weight", _WANTED)
+    logs = [math.log(n) for n in numbers]
+    if len(logs) == 2:
+        return (logs[1] - logs[0],)
+    return tuple(one - sum(logs) / len(logs) for one in logs)

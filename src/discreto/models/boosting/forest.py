@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +14,38 @@ from discreto.core.maps.trees import Grid, Tree
 from discreto.core.maps.trees_numpy import Forest, climb
 from discreto.models.boosting.trainer import Ensemble
 
+if TYPE_CHECKING:
+    from discreto.models.boosting.base import Boosting
+
 Floats = NDArray[np.float64]
 
 
 def pack(
     ensemble: Ensemble, domain: Domain, groups: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """An ensemble as arrays: nothing but splits, values and cut points.
+    """Return an ensemble as arrays: nothing but splits, values and cut points.
 
     Where codes were merged to groups, each code goes the way of its group.
     """
     names, trees = ensemble.grid.names, ensemble.trees
     sizes = zip(names, ensemble.grid.sizes(domain), strict=True)
     widest = max(len(groups[n]) + 1 if n in groups else size for n, size in sizes)
-    features = [f for tree in trees for f in tree.features]
-    lines: list[Any] = [route for tree in trees for route in tree.routes]
-    for i, feature in enumerate(features):
-        if names[feature] in groups:
-            route = np.array(lines[i])
-            lines[i] = (*route[groups[names[feature]]], route[-1])
-    routes = np.zeros((len(lines), widest), dtype=np.int64)
-    for i, line in enumerate(lines):
-        routes[i, : len(line)] = line
-    values = [value for tree in trees for value in tree.values]
+    # Few routes occur, each of them many times: a line for each, then its number.
+    places: dict[tuple[int, tuple[int, ...]], int] = {}
+    where: dict[int, list[int]] = {}  # by tree: those of a dry run are one tree
+    for tree in trees:
+        if id(tree) not in where:
+            nodes = zip(tree.features, tree.routes, strict=True)
+            where[id(tree)] = [places.setdefault(n, len(places)) for n in nodes]
+    lines = np.zeros((len(places), widest), dtype=np.int64)
+    for (feature, route), i in places.items():
+        group = groups.get(names[feature])
+        line = route if group is None else (*np.array(route)[group], route[-1])
+        lines[i, : len(line)] = line
+    nodes_of = [np.array(where[id(tree)], dtype=np.int64) for tree in trees]
+    routes = lines[np.concatenate([*nodes_of, np.empty(0, dtype=np.int64)])]
+    features = list(chain.from_iterable([tree.features for tree in trees]))
+    values = list(chain.from_iterable([tree.values for tree in trees]))
     return {
         "cuts_": tuple(np.array(cuts, dtype=float) for cuts in ensemble.grid.cuts),
         "start_": np.array(ensemble.start),
@@ -47,9 +57,9 @@ def pack(
 
 
 class Shipped:
-    """A fitted model's ensemble, ready to predict or to look at."""
+    """A fitted model's ensemble, ready to predict or to inspect."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Boosting) -> None:
         self.domain = model.space_.domain
         cuts = tuple(tuple(part.tolist()) for part in model.cuts_)
         self.grid = Grid(model.space_.features, cuts)
@@ -70,6 +80,7 @@ class Shipped:
             shifts.append(leaf - (node - starts[-1]))
             leaf += levels[-1]
             self.levels.append(levels)
+        # A route holds a child for each code: there are no more children than codes.
         narrow = np.uint8 if model.routes_.shape[1] <= 1 << 8 else np.uint16
         self.forest = Forest(
             np.array(starts, dtype=np.int64),
@@ -97,22 +108,22 @@ class Shipped:
         return Tree(tuple(features), tuple(routes), tuple(map(tuple, values)))
 
     def scores(self, batch: Any) -> Floats:
-        """The scores of rows: (rows, scores)."""
+        """Return the scores of rows: (rows, scores)."""
         return self.of_codes(self._codes(batch))
 
     def _codes(self, batch: Any) -> Any:
-        """The codes of the columns that some tree looks at."""
+        """Return the codes of the columns that some tree uses."""
         used = np.unique(self.forest.features).tolist()
         return self.grid.some(batch, self.domain, used)
 
     def of_codes(self, codes: Any) -> Floats:
-        """The scores of rows of codes."""
+        """Return the scores of rows of codes."""
         total = np.tile(self.start, (len(codes), 1))
         climb(codes, self.forest, total)
         return total
 
     def stages(self, batch: Any) -> Iterator[Floats]:
-        """The scores of rows after each tree."""
+        """Yield the scores of rows after each tree."""
         codes = self._codes(batch)
         total = np.tile(self.start, (len(codes), 1))
         forest = self.forest
@@ -127,7 +138,7 @@ class Shipped:
 
 
 def importances(shipped: Shipped) -> Floats:
-    """For each column, the spread of values among the children of its splits."""
+    """Return for each column the spread of values among the children of its splits."""
     out = np.zeros(len(shipped.grid.names))
     for number in range(len(shipped.levels)):
         tree = shipped.tree(number)

@@ -1,4 +1,4 @@
-"""Growing one tree: by chance, or by noisy choices among candidates."""
+"""Growing one tree: at random, or by noisy choices among candidates."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from discreto.core.maps.tree_splits import (
     SplitScore,
     candidates,
 )
-from discreto.core.maps.trees import Grid, Tree
+from discreto.core.maps.trees import Tree
 from discreto.core.query import Choice
 from discreto.errors import DomainError
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.base.binning import grid_of
+from discreto.models.base.features import Space
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.rng import Generator
 from discreto.session.session import Ask
 
@@ -26,12 +28,13 @@ Limits = dict[int, tuple[int, int]]  # the codes of a column that can reach a no
 
 
 class Grower:
-    """Splits for trees on one grid, all from public facts, coins and releases."""
+    """Splits for trees on one grid, from public facts, random numbers and releases."""
 
     def __init__(
-        self, grid: Grid, domain: Domain, settings: ResolvedSettings, coins: Generator
+        self, space: Space, settings: ResolvedSettings, coins: Generator
     ) -> None:
-        self.grid, self.domain = grid, domain
+        domain = self.domain = space.domain
+        grid = self.grid = grid_of(space.features, domain, settings.bins)
         self.settings, self._coins = settings, coins
         self.sizes = grid.sizes(domain)
         self._usable = [
@@ -51,9 +54,8 @@ class Grower:
         self._routes: dict[Candidate, Route] = {}
         self._all_to_one: list[Route] = [(0,) * size for size in self.sizes]
 
-    def by_chance(self, number: int) -> Tree:
-        """A tree of random splits, on some columns in turn or on any of them."""
-        depth = self.settings.depths[number]
+    def by_chance(self, number: int, depth: int) -> Tree:
+        """Return a tree of random splits, on some columns in turn or on any of them."""
         columns = self._usable
         if self.settings.splits == "cyclic":
             size = min(self.settings.group, len(columns))
@@ -76,10 +78,11 @@ class Grower:
     def _random_split(
         self, columns: list[int], limits: Limits, room: int
     ) -> tuple[int, Route, list[Limits]]:
-        """A split of a node into no more than ``room`` children."""
+        """Return a split of a node into no more than ``room`` children."""
         left = [j for j in columns if room > 1 and self._span(j, limits) > 1]
         if not left:
             return columns[0], self._all_to_one[columns[0]], [limits]
+        # One-hot columns count once for each category, as if they were that many.
         weights = [self._span(j, limits) if self._one_hot[j] else 1 for j in left]
         feature = left[_draw(self._coins, weights)]
         column, size = self.domain[self.grid.names[feature]], self.sizes[feature]
@@ -115,9 +118,10 @@ class Grower:
     def by_choice(
         self, ask: Ask, gradients: Gradients, tree: Tree, label: str, share: Fraction
     ) -> Tree:
-        """The tree with one more level, by a noisy choice for each of its nodes."""
+        """Return the tree with one more level: a noisy choice for each node."""
         settings = self.settings
         norm: Norm = "l1" if settings.score == "l1" else "l2"
+        # Scores of splits need gradients alone, on a coarser grid than leaves.
         plain = replace(gradients, weight=0.0, bits=BITS, norm=norm)
         score = SplitScore(
             self.grid,
@@ -131,7 +135,7 @@ class Grower:
         return self._split(tree, ask.select(query, label, share).indices.tolist())
 
     def _split(self, tree: Tree, picked: list[int]) -> Tree:
-        """The tree with the chosen splits, as many as its number of leaves allows."""
+        """Return the tree with the chosen splits, as many as ``max_leaves`` allows."""
         features, routes = list(tree.features), list(tree.routes)
         leaves = tree.leaves
         children = {i: max(self.route(self._candidates[i])) for i in set(picked)}
@@ -139,6 +143,7 @@ class Grower:
             kind = self._candidates[index]
             route = self.route(kind)
             if leaves + children[index] > self.settings.max_leaves:
+                # The choice is paid for, but the node stays whole.
                 route = self._all_to_one[kind.feature]
             else:
                 leaves += children[index]
@@ -147,14 +152,14 @@ class Grower:
         return Tree(tuple(features), tuple(routes))
 
     def route(self, kind: Candidate) -> Route:
-        """The child of each code, worked out once for each candidate."""
+        """Return the child of each code, worked out once for each candidate."""
         if kind not in self._routes:
             self._routes[kind] = kind.route(self.grid, self.domain)
         return self._routes[kind]
 
 
 def _spare(domain: Domain, name: str) -> int:
-    """Whether the last code of a column is for values that are not there."""
+    """Return 1 if the last code of a column is for missing values, else 0."""
     column = domain[name]
     if isinstance(column, Category):
         return int(not column.missing)

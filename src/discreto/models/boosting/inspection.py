@@ -17,7 +17,7 @@ _MISSING = "(missing)"
 
 
 def check_number(shipped: Shipped, number: int) -> Tree:
-    """The tree with a number, which must be there."""
+    """Return the tree with a number, which must be there."""
     many = len(shipped.levels)
     if not isinstance(number, int) or not 0 <= number < many:
         raise ParameterError(f"there are trees 0 to {many - 1}. Got {number!r}.")
@@ -25,7 +25,7 @@ def check_number(shipped: Shipped, number: int) -> Tree:
 
 
 def text(shipped: Shipped, number: int) -> str:
-    """A tree, a line for each branch, leaf values at the ends."""
+    """Return a tree, a line for each branch, leaf values at the ends."""
     lines = []
     for indent, branch, value in _branches(shipped, check_number(shipped, number)):
         tail = "" if value is None else f": {_numbers(value)}"
@@ -56,7 +56,7 @@ def _branches(shipped: Shipped, tree: Tree) -> Iterator[tuple[int, str, Any]]:
 
 
 def branch_text(grid: Grid, domain: Domain, column: int, codes: list[int]) -> str:
-    """What rows with these codes of a column have in common."""
+    """Return in words what rows with these codes of a column have in common."""
     name = grid.names[column]
     size, kind = grid.sizes(domain)[column], domain[name]
     if len(codes) == size:
@@ -119,7 +119,7 @@ def _box(ax: Any, x: float, y: float, words: str) -> None:
 
 
 def _places(tree: Tree) -> dict[int, float]:
-    """Where each node stands: leaves in a line, parents above their children."""
+    """Return where each node stands: leaves in a line, parents above their children."""
     inner = len(tree.routes)
     out = {inner + leaf: float(leaf) for leaf in range(tree.leaves)}
     for node in reversed(range(inner)):
@@ -129,9 +129,9 @@ def _places(tree: Tree) -> dict[int, float]:
 
 
 def partial_dependence(shipped: Shipped, name: str, rows: int) -> tuple[Any, Any]:
-    """The mean scores along a column, all others spread evenly over their codes.
+    """Return the mean scores along a column, all others spread evenly over their codes.
 
-    The rows behind it are made up from the domain, so it costs nothing.
+    The rows behind it are synthetic, from the domain, so it costs nothing.
     """
     if name not in shipped.grid.names:
         raise ParameterError(f"{name!r} is not a feature of this model.")
@@ -165,7 +165,7 @@ def curve(name: str, values: Any, scores: Any, ax: Any) -> Any:
 
 
 def labels(shipped: Shipped, column: int) -> list[Any]:
-    """What each code of a column stands for: the middle of a cell, or a category."""
+    """Return the value of each code of a column: a cell's middle, or a category."""
     name, cuts = shipped.grid.names[column], shipped.grid.cuts[column]
     kind = shipped.domain[name]
     if isinstance(kind, Category):

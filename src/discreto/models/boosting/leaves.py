@@ -1,20 +1,25 @@
-"""Leaf sums from the gate, and the values that leaves get from them."""
+"""Questions about the leaves of a tree, and the values that leaves get from answers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreto.core.maps.tree_gradients import Gradients
+from discreto.core.maps.cells import Edges
+from discreto.core.maps.choice_scores import CentredRanks, Ranks
+from discreto.core.maps.leaf_means import LeafMean
+from discreto.core.maps.tree_gradients import Gradients, LeafShifts
 from discreto.core.maps.trees import Leaves, Tree
-from discreto.core.query import Block, Sum
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.core.query import Block, Choice, Derived, Floats, Ones, Sum
+from discreto.models.base.binning import cuts_of
+from discreto.models.base.features import Space
+from discreto.models.base.signal_to_noise import unit_strength
+from discreto.models.boosting.settings import ResolvedSettings
 from discreto.session.session import Ask
 
-Floats = NDArray[np.float64]
 _LEAST = -0.63  # of a step of means: about 1 of their logarithms
 
 
@@ -44,6 +49,7 @@ def measure(
         return _pairs(ask, cells, gradients, label, share)
     weighted = replace(gradients, weight=settings.weight)
     answer = ask.measure(Sum(cells, (Block(weighted),)), label, share)
+    # Column 0 is the weighted curvature, the others are gradients.
     unit, w = 1 / weighted.steps(), settings.weight
     table = answer.tables[0].astype(np.float64) * unit
     variance = answer.noises[0].variance * unit**2
@@ -66,11 +72,12 @@ def _pairs(
 
 
 def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
-    """What each leaf should add to the scores, before the learning rate.
+    """Return what each leaf should add to the scores, before the learning rate.
 
     -sum / (weight + ridge), and with ``shrink`` less where the noise is large: the best
     linear guess if values have the variance of ``prior``.
     """
+    # A noisy curvature below 0 is noise: such a leaf adds nothing.
     weights = np.maximum(sums.weights, 0.0)[:, None]
     square = weights**2 + settings.ridge * weights
     if settings.shrink:
@@ -79,3 +86,65 @@ def values_of(sums: LeafSums, settings: ResolvedSettings) -> Floats:
     if settings.loss == "poisson":  # a mean grows by this part: its logarithm's step
         return np.log1p(np.maximum(values, _LEAST))
     return values
+
+
+def measure_means(
+    ask: Ask,
+    gradients: Gradients,
+    tree: Tree,
+    settings: ResolvedSettings,
+    most: float,
+    label: str,
+    share: Fraction,
+) -> Floats:
+    """Ask for the values of a tree's leaves themselves."""
+    mean = LeafMean(gradients, settings.ridge, min(most, 1.0))
+    cells = Leaves(gradients.grid, tree, gradients.target)
+    answer = ask.measure(Derived(cells, mean), label, share)
+    values = answer.tables[0].astype(np.float64) / mean.top
+    if settings.shrink:  # as in ``values_of``
+        values /= 1 + answer.noises[0].variance / mean.top**2 / settings.prior
+    return values
+
+
+COUNT = (Block(Ones()),)
+START_BINS = 128
+LEAN = 0.25  # for each cell away from a leaf's present scores, in units of the noise
+
+
+def ask_quantile(
+    ask: Ask, space: Space, settings: ResolvedSettings, label: str, share: Fraction
+) -> float:
+    """Return about the quantile of the target: the middle of a chosen cell."""
+    column = space.domain.number(space.goal)
+    cuts, part = cuts_of(column, START_BINS), settings.quantile
+    ends = (column.lower, *cuts, column.upper)
+    query = Choice(
+        Sum(Edges(space.goal, cuts), COUNT),
+        Ranks((part.numerator,), part.denominator),
+    )
+    cell = int(ask.select(query, label, share).indices[0])
+    return (ends[cell] + ends[cell + 1]) / 2
+
+
+def measure_quantiles(
+    ask: Ask,
+    gradients: Gradients,
+    tree: Tree,
+    settings: ResolvedSettings,
+    label: str,
+    share: Fraction,
+) -> Floats:
+    """Return what each leaf should add to the scores, in units of the clip.
+
+    The quantile of what scores lack there. Where there are few rows it is near 0: each
+    cell further away has a handicap that only rows make up for.
+    """
+    cells, part = LeafShifts(gradients, tree), settings.quantile
+    ranks = Ranks((part.numerator,) * tree.leaves, part.denominator)
+    noise = 2 * max(part, 1 - part) / max(unit_strength(ask.cost * share), 1e-6)
+    # Ranks are multiplied by the denominator, and so is the handicap of a cell.
+    step = math.ceil(LEAN * noise * part.denominator)
+    query = Choice(Sum(cells, COUNT), CentredRanks(ranks, step))
+    picked = ask.select(query, label, share).indices
+    return cells.shifts()[np.asarray(picked, dtype=np.int64)][:, None] / gradients.clip

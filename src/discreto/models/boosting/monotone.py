@@ -1,6 +1,6 @@
 """Leaf values that only rise, or only fall, along some columns: post-processing.
 
-Two rows that differ in one column part at a node that looks at that column. If all
+Two rows that differ in one column part at a node that splits that column. If all
 leaves below each child of such a node lie between the same two bounds, and those of the
 next child above them, the tree is monotone along the column; a sum of such trees is.
 """
@@ -16,7 +16,7 @@ from discreto.core.query import Floats
 def in_order(
     tree: Tree, values: Floats, ways: tuple[int, ...], gaps: list[bool]
 ) -> Floats:
-    """The leaf values, moved as little as order asks: (leaves, 1).
+    """Return the leaf values, moved as little as order asks: (leaves, 1).
 
     ``ways`` holds 1, -1 or 0 for each feature of the grid; ``gaps`` whether the last
     code of a feature is for missing values, which are in no order.
@@ -30,7 +30,7 @@ def in_order(
 
 
 def _shape(tree: Tree) -> tuple[list[range], list[range]]:
-    """The children of each inner node, and the leaves below every node."""
+    """Return the children of each inner node, and the leaves below every node."""
     first, children = 1, []
     for route in tree.routes:
         many = max(route) + 1
@@ -78,7 +78,7 @@ def _limits(
     way: int,
     gap: bool,
 ) -> list[tuple[float, float]]:
-    """Between which values the leaves of each child of an ordered split lie."""
+    """Return the bounds of the leaves of each child of an ordered split."""
     order = list(dict.fromkeys(route[:-1] if gap else route))
     means = [
         float(out[leaves[below[c]].start : leaves[below[c]].stop].mean()) for c in order
@@ -97,7 +97,7 @@ def _limits(
 
 
 def gaps_of(grid: Grid, domain: object) -> list[bool]:
-    """Whether the last code of each column is for values that are not there."""
+    """Return for each column whether its last code is for missing values."""
     return [bool(domain[name].missing) for name in grid.names]  # type: ignore[index]
 
 

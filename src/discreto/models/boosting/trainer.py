@@ -1,4 +1,4 @@
-"""The conversation: a start, then one tree after another."""
+"""The session of a fit: a start, then one tree after another."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -14,25 +15,28 @@ from discreto.core.maps.row_partition import HashParts, Parts
 from discreto.core.maps.tree_gradients import NUMBER_LOSSES, Gradients, Residuals
 from discreto.core.maps.trees import Grid, Tree
 from discreto.core.query import Block, Choice, Ones, Sum
-from discreto.models.base.binning import grid_of
 from discreto.models.base.features import Space
 from discreto.models.bayes.class_means import ask_means
 from discreto.models.bayes.queries import read_tables
 from discreto.models.bayes.start_scores import ask_temper, class_scores, tempered
-from discreto.models.boosting.first_estimate import FirstLook, look, middle_of
 from discreto.models.boosting.growing import Grower
-from discreto.models.boosting.leaf_means import measure_means
-from discreto.models.boosting.leaf_quantiles import ask_quantile, measure_quantiles
-from discreto.models.boosting.leaves import measure, values_of
+from discreto.models.boosting.leaves import (
+    ask_quantile,
+    measure,
+    measure_means,
+    measure_quantiles,
+    values_of,
+)
 from discreto.models.boosting.monotone import gaps_of, in_order
-from discreto.models.boosting.resolved import ResolvedSettings
+from discreto.models.boosting.settings import ResolvedSettings
+from discreto.models.boosting.start import FirstLook, look, middle_of
 from discreto.session.rng import Generator
-from discreto.session.session import Ask, Session
+from discreto.session.session import Ask
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """What a fit learned: scores start somewhere, and each tree adds to them."""
+    """The result of a fit: scores start at ``start``, and each tree adds to them."""
 
     grid: Grid
     start: tuple[float, ...]
@@ -45,16 +49,18 @@ Base = Callable[[Grid], tuple[tuple[float, ...], tuple[Tree, ...]]]
 
 
 def learn(
-    ask: Session,
+    ask: Ask,
     space: Space,
     settings: ResolvedSettings,
     coins: Generator,
     first: FirstLook | None = None,
     base: Base | None = None,
 ) -> Ensemble:
-    """Hold the whole conversation, or what is left of it after a first look."""
-    grid = grid_of(space.features, space.domain, settings.bins)
-    grower = Grower(grid, space.domain, settings, coins)
+    """Ask all questions of a fit, or those that are left after a first estimate."""
+    # All ways of a rehearsal grow their trees on one grid.
+    key = (settings.common, space.domain.fingerprint, space.features)
+    grower = ask.once(key, partial(Grower, space, settings, coins))
+    grid = grower.grid
     if first is None and settings.start_share:
         first = look(ask, space, settings, settings.start_share)
     if not settings.trees and settings.quantile_share:
@@ -62,7 +68,7 @@ def learn(
         middle = ask_quantile(ask, space, settings, "quantile of the target", share)
         return Ensemble(grid, (middle,), ())
     if not settings.trees and first is not None and not settings.table_share:
-        # Too few rows for trees: all is for a better second look.
+        # Too few rows for trees: the rest is for a second estimate.
         again = look(ask, space, settings, settings.trees_share, "start again")
         start = first.with_(again).start
         return Ensemble(grid, start, (), start)
@@ -70,38 +76,62 @@ def learn(
     if base is not None:
         start, trees = base(grid)
         gradients = replace(gradients, start=start, trees=trees)
-    turns = _turns(ask, space, settings, coins)
+    turns, last = _turns(ask, space, settings, coins), settings.trees - 1
     for number, (answering, whole) in enumerate(turns):
         if number in settings.clip_turns:
             label = f"size of residuals before tree {number + 1}"
             quantile = settings.clip_turns[number]
             share = settings.clip_share
-            gradients = _clipped(ask, space, gradients, quantile, label, share)
-        gradients = _turn(answering, whole, grower, gradients, number)
+            clip = ask.repeat(
+                ("size of residuals", settings.common, quantile),
+                label,
+                share,
+                partial(_ask_clip, ask, space, gradients, quantile, label, share),
+                partial(gradients.check, space.domain),
+            )
+            gradients = replace(gradients, clip=clip)
+        # In a dry run every tree of a form but the first is priced, not asked.
+        grown = answering.repeat(
+            settings.tree_form(number, answering.cost, whole),
+            f"tree {number + 1}",
+            whole,
+            partial(_grow, answering, whole, grower, gradients, settings, number),
+            # Ensembles only grow: one that fits before its last tree fits before all.
+            partial(gradients.check, space.domain) if number == last else _fits,
+        )
+        gradients = replace(gradients, trees=(*gradients.trees, *grown))
     shares = () if first is None else first.start
     return Ensemble(grid, gradients.start, gradients.trees, shares)
 
 
-def _turn(
-    ask: Session,
+def _fits() -> None:
+    """Refuse nothing."""
+
+
+def _grow(
+    ask: Ask,
     whole: Fraction,
     grower: Grower,
     gradients: Gradients,
+    settings: ResolvedSettings,
     number: int,
-) -> Gradients:
-    """Gradients after one more tree, which may be asked for whole or level by level."""
-    settings, label = grower.settings, f"tree {number + 1}"
-    depth = settings.depths[number]
+) -> tuple[Tree, ...]:
+    """Return what one more tree adds: itself, or with staged leaves one for each level.
+
+    ``whole`` is its share of the cost of ``ask``.
+    """
+    before = len(gradients.trees)
+    label, depth = f"tree {number + 1}", settings.depths[number]
     shares = settings.leaf_shares(whole, depth)
     # A level of choices each, and leaves after the last of them or after each.
-    tree = Tree() if settings.splits == "greedy" else grower.by_chance(number)
+    tree = Tree() if settings.splits == "greedy" else grower.by_chance(number, depth)
     for level in range(depth):
         if settings.splits == "greedy":
             words = f"{label}, level {level + 1}"
             share = settings.level_share(whole, depth)
             tree = grower.by_choice(ask, gradients, tree, words, share)
         if len(shares) < depth and level < depth - 1:
-            continue
+            continue  # leaves are asked for after the last level only
         words = (
             f"{label}, leaves" if len(shares) == 1 else f"{label}, nodes {level + 1}"
         )
@@ -114,6 +144,7 @@ def _turn(
         else:
             sums = measure(ask, gradients, tree, settings, words, share)
             values = values_of(sums, settings)
+        # Scores of poisson are logarithms, all others are in units of the clip.
         unit = 1.0 if settings.loss == "poisson" else gradients.clip
         values = np.clip(values, -most, most) * (settings.rate * unit)
         if settings.monotone:
@@ -121,13 +152,13 @@ def _turn(
             values = in_order(tree, values, settings.monotone, gaps)
         grown = replace(tree, values=tuple(map(tuple, values.tolist())))
         gradients = replace(gradients, trees=(*gradients.trees, grown))
-    return gradients
+    return gradients.trees[before:]
 
 
 def _turns(
-    ask: Session, space: Space, settings: ResolvedSettings, coins: Generator
-) -> Iterator[tuple[Session, Fraction]]:
-    """Whom each tree asks, and what it may spend of that conversation's cost.
+    ask: Ask, space: Space, settings: ResolvedSettings, coins: Generator
+) -> Iterator[tuple[Ask, Fraction]]:
+    """Yield the session of each tree, and its share of that session's cost.
 
     The trees of an ensemble share the rows among them: each row has a tree of its own,
     more of them the first trees, so that all of them may spend the same.
@@ -142,17 +173,19 @@ def _turns(
     for number in range(many):
         size = min(settings.ensemble, left)
         left -= size
+        # Later trees have smaller residuals left, and need fewer rows.
         decay = [(1 - settings.rate) ** i for i in range(size)]
         weights = tuple(max(1, round(w * (1 << 20))) for w in decay)
         salt = int(coins.integers(1 << 62))
         parts = HashParts((*space.features, space.goal), weights, salt)
         label = f"rows of ensemble {number + 1}"
+        # Parts are disjoint, so each tree may spend what its ensemble may.
         for branch in ask.split(Parts(parts), label, share / many):
             yield branch, Fraction(1)
 
 
 def _start(
-    ask: Session,
+    ask: Ask,
     space: Space,
     settings: ResolvedSettings,
     grid: Grid,
@@ -190,19 +223,18 @@ def _start(
     return replace(gradients, start=scores.start, trees=scores.trees)
 
 
-def _clipped(
+def _ask_clip(
     ask: Ask,
     space: Space,
     gradients: Gradients,
     quantile: Fraction,
     label: str,
     share: Fraction,
-) -> Gradients:
-    """Gradients that are bounded by about a quantile of the residuals."""
+) -> float:
+    """Return about a quantile of the sizes of residuals, to bound gradients by."""
     cells = Residuals(gradients)
     ranks = Ranks((quantile.numerator,), quantile.denominator)
     query = Choice(Sum(cells, (Block(Ones()),)), ranks)
     picked = ask.select(query, label, share)
     edge = cells.edge(int(picked.indices[0]), space.domain)
-    clip = max(edge, 1e-12)  # the least that gradients take
-    return replace(gradients, clip=clip)
+    return max(edge, 1e-12)  # the least that gradients take

@@ -95,7 +95,7 @@ def _move(points: Floats, weights: Floats, centres: Floats) -> Floats:
 
 
 def centred_ratio(sums: Floats, noise: float, rows: float) -> tuple[Floats, Floats]:
-    """A noisy mean and its variance, from noisy sums.
+    """Return a noisy mean and its variance, from noisy sums.
 
     The coordinates are shrunk towards their common mean, and that towards 0, by as much
     as the noise explains of their differences (James and Stein).
@@ -175,7 +175,7 @@ def _agree_on_rows(
 
 
 def distances_of(rows: Floats, centres: Floats) -> Floats:
-    """The distance of each row from each centre, whatever rows are beside it.
+    """Return the distance of each row from each centre, the same beside any rows.
 
     A missing number counts as much as those of the row that are there, on average.
     """

@@ -14,6 +14,7 @@ from discreto.core.maps import FuzzyPresence, FuzzyPulls, FuzzyWeights
 from discreto.core.maps._distances import memberships_of
 from discreto.core.query import Block, Everyone, Floats, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.process_facts import warn_of_fitted_rows
 from discreto.models.clusters.rounds import CentreClusterer, Search, as_points
 from discreto.session.parameters import Reader
@@ -34,8 +35,6 @@ class FuzzyCMeans(CentreClusterer):
         How many centres.
     m : float, default=2
         The fuzzifier, above 1. Near 1 this is k-means; large values blur.
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     init : 'auto' or array of shape (n_clusters, n_features), default='auto'
         Public starting centres, in the units of the columns; 'auto' as in KMeans.
     max_iter : int, default=2
@@ -69,7 +68,7 @@ class FuzzyCMeans(CentreClusterer):
                  released radius, enforced by pulling rows in) for all weighted
                  deviations together.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: centres are functions of releases and public coins.
+    Free         everything else: centres follow from releases and public seeds.
     Not covered  choosing ``n_clusters`` or ``m`` by looking; ``memberships`` of
                  private rows.
 
@@ -105,23 +104,14 @@ class FuzzyCMeans(CentreClusterer):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.m = m
-        self.init = init
-        self.max_iter = max_iter
-        self.domain = domain
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _check(self, read: Reader) -> None:
         super()._check(read)
         self._power()
 
     def _power(self) -> float:
-        """The fuzzifier as a number."""
+        """Return the fuzzifier as a number."""
         wanted = "a number above 1 (1.001 to 100; 2 is usual)"
         return Reader(self).number("m", 1.001, 100, wanted=wanted)
 
@@ -138,16 +128,10 @@ class FuzzyCMeans(CentreClusterer):
         return Sum(Everyone(), search.gaps.beside(blocks, counted))
 
     def memberships(self, X: Any) -> NDArray[Any]:
-        """The membership of each row in each cluster; they add up to one.
+        """Return the membership of each row in each cluster; they add up to one.
 
         A missing number is left out of the distances. A row without any value is in
         all clusters alike.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
 
         Returns
         -------
@@ -157,13 +141,7 @@ class FuzzyCMeans(CentreClusterer):
         return self._soft(self._unit(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cluster in which each row has the largest membership.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
+        """Return the cluster in which each row has the largest membership.
 
         Returns
         -------
@@ -173,13 +151,10 @@ class FuzzyCMeans(CentreClusterer):
         return self.memberships(X).argmax(axis=1)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the fuzzy inertia of the given rows, in squared half-ranges.
+        """Return minus the fuzzy inertia of the given rows, in squared half-ranges.
 
         Parameters
         ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
         y
             Not used; for pipelines.
         """
@@ -193,7 +168,7 @@ class FuzzyCMeans(CentreClusterer):
         return memberships_of(columns, self._centres, self._power()).T
 
     def reference(self) -> PlainFuzzyCMeans:
-        """The non-private equivalent, for columns that are scaled to [-1, 1]."""
+        """Return the model without privacy, for columns on [-1, 1]."""
         return PlainFuzzyCMeans(
             self.n_clusters, self.m, self.init, self.max_iter, self.random_state
         )
@@ -239,5 +214,5 @@ class PlainFuzzyCMeans:
         return 1 / (ratios ** (2 / (self.m - 1))).sum(axis=2)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cluster with the largest membership."""
+        """Return the cluster with the largest membership."""
         return self.memberships(X).argmax(axis=1)

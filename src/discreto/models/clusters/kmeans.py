@@ -11,6 +11,7 @@ from discreto.core.charge import Charger
 from discreto.core.cost import Amount
 from discreto.core.domain.domain import Domain
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.process_facts import warn_of_fitted_rows
 from discreto.models.clusters.centroids import distances_of
 from discreto.models.clusters.rounds import CentreClusterer
@@ -29,8 +30,6 @@ class KMeans(CentreClusterer):
     n_clusters : int, default=8
         How many centres. With too few rows for so many, the noise says so and the
         centres that cannot be told apart are put next to the largest clusters.
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     init : 'auto' or array of shape (n_clusters, n_features), default='auto'
         Public starting centres, in the units of the columns. 'auto' pays for a noisy
         mean and a typical distance, and splits the rows by public random directions
@@ -74,7 +73,7 @@ class KMeans(CentreClusterer):
                  the count and 1 for each column at once (cube noise). Counts of values:
                  1 for each column that may be missing, at once.
     Composition  shares add up to one, so a fit costs exactly ``epsilon``.
-    Free         everything else: centres are functions of releases and public coins.
+    Free         everything else: centres follow from releases and public seeds.
     Not covered  choosing ``n_clusters`` by looking; ``predict`` on private rows.
 
     >>> from discreto import Domain, Number
@@ -113,25 +112,10 @@ class KMeans(CentreClusterer):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.init = init
-        self.max_iter = max_iter
-        self.shrink = shrink
-        self.domain = domain
-        self.bounds = bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def distances(self, X: Any) -> NDArray[Any]:
-        """The distance of each row to each centre, in half-ranges.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
+        """Return the distance of each row to each centre, in half-ranges.
 
         Returns
         -------
@@ -141,15 +125,12 @@ class KMeans(CentreClusterer):
         return distances_of(self._unit(X), self._centres)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Minus the inertia of the given rows, in squared half-ranges.
+        """Return minus the inertia of the given rows, in squared half-ranges.
 
         What is missing adds nothing.
 
         Parameters
         ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
         y
             Not used; for pipelines.
         """
@@ -159,7 +140,7 @@ class KMeans(CentreClusterer):
         return -float(np.nansum((rows - near) ** 2))
 
     def reference(self) -> Any:
-        """The non-private equivalent, for columns that are scaled to [-1, 1]."""
+        """Return the model without privacy, for columns on [-1, 1]."""
         start = "k-means++" if isinstance(self.init, str) else np.asarray(self.init)
         from sklearn.cluster import KMeans as Plain
 

@@ -33,7 +33,7 @@ Counted = Callable[[tuple[str, ...]], Any]
 
 
 class Gaps:
-    """What releases say about missing values; nothing is missing until they do."""
+    """Shares of missing values from releases; 0 until a release says otherwise."""
 
     def __init__(self, names: tuple[Term, ...], columns: tuple[str, ...]) -> None:
         self._columns, self._found = columns, False
@@ -58,7 +58,7 @@ class Gaps:
     def beside(
         self, blocks: tuple[Block, ...], counted: Counted = Presence
     ) -> tuple[Block, ...]:
-        """The blocks of a question, after counts of the values that are there."""
+        """Return the blocks of a question, after counts of known values."""
         if not self._found:
             return blocks
         counts = counted(self._columns)
@@ -69,11 +69,11 @@ class Gaps:
         return (Block(counts, share=_COUNTS, noise=law), *less)
 
     def alone(self) -> tuple[Block, ...]:
-        """The blocks of a question for counts alone; none if there are no gaps."""
+        """Return the blocks of a question for counts alone; none without gaps."""
         return (Block(Presence(self._columns)),) if self._found else ()
 
     def hear(self, answer: Any, rows: float) -> None:
-        """What a question about all rows says: columns are drawn to their mean."""
+        """Take shares from an answer about all rows, and draw columns to their mean."""
         if not self._found:
             return
         found = answer.tables[0][0] / rows
@@ -85,7 +85,7 @@ class Gaps:
         self.doubt[self._places] = noise * (kept + (1 - kept) / len(found))
 
     def parts(self, answer: Any, sizes: Floats, step: float) -> Any:
-        """The share of values that are there, for each cluster and column.
+        """Return the share of values that are there, for each cluster and column.
 
         ``sizes`` are rows, or weights whose ``step`` on the grid is not 1.
         """

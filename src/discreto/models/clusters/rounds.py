@@ -1,4 +1,4 @@
-"""What centre-based models share: a start, noisy rounds, and centres made of them.
+"""Base of models with centres: a start, noisy rounds, and centres made of them.
 
 Everything here works on points on [-1, 1] and on releases. The constants were chosen by
 measurement over many tables (``docs/models/kmeans.md``), never from the rows of a fit.
@@ -60,7 +60,7 @@ class CentreClusterer(
     shrink: Any = True  # whether a model takes less of what is mostly noise
 
     def _query(self, search: Search, centres: Floats, radius: float) -> Sum:
-        """The question of one round."""
+        """Return the question of one round."""
         return search.hard_query(centres, radius)
 
     def _learn(self, ask: Ask, space: Space) -> None:
@@ -158,16 +158,10 @@ class CentreClusterer(
         return np.clip((points - terms.centres) / terms.halves, -1, 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The cluster of each row. Free: it uses released centres only.
+        """Return the cluster of each row. Free: it uses released centres only.
 
         A missing number is left out of the distances. A row without any value is put
         in the largest cluster.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
 
         Returns
         -------
@@ -179,17 +173,11 @@ class CentreClusterer(
         return np.where(found < 0, int(np.argmax(self.cluster_sizes_)), found)
 
     def transform(self, X: Any) -> Floats:
-        """The distance of each row from each centre. Free, like ``predict``.
+        """Return the distance of each row from each centre. Free, like ``predict``.
 
         Distances are Euclidean, with columns scaled to [-1, 1] by their bounds; two
         categories of a column are 0.71 apart. A missing number is as far as those
         that are there are on average; a row without any is at distance 0.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
 
         Returns
         -------
@@ -199,7 +187,7 @@ class CentreClusterer(
         return distances_of(self._unit(X), self._centres)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Floats:
-        """Fit, then the distances of the same rows (as anybody could who has them).
+        """Fit, then return the distances of the same rows, which the caller has anyway.
 
         Parameters
         ----------
@@ -232,7 +220,7 @@ class CentreClusterer(
 
 
 def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
-    """The share of each round: the first one only finds the starting centres."""
+    """Return the share of each round: the first one only finds the starting centres."""
     if rounds == 1:
         return [left]
     later = left * (1 - FIRST_ROUND) / (rounds - 1)
@@ -240,7 +228,7 @@ def round_shares(rounds: int, left: Fraction) -> list[Fraction]:
 
 
 class Search:
-    """The conversation of one fit, and what it has learned about scale."""
+    """The session of one fit, and what it has learned about scale."""
 
     def __init__(
         self, ask: Ask, names: tuple[Term, ...], norm: int, coins: Any, gaps: Gaps
@@ -261,7 +249,7 @@ class Search:
         return 2 * self.distance / self.full
 
     def count_share(self, weight: float) -> Fraction:
-        """The share of a count beside sums: where the error of their ratio is least.
+        """Return the share of a count beside sums at which their ratio errs least.
 
         For centres that lie sqrt(weight) spreads away from where sums are taken.
         """
@@ -272,7 +260,7 @@ class Search:
         return Fraction(max(round(1000 * ratio / (1 + ratio)), 1), 1000)
 
     def overall(self, share: Fraction) -> Overall:
-        """The noisy mean of all rows, shrunk towards one mean for all columns."""
+        """Return the noisy mean of all rows, shrunk to one mean for all columns."""
         values = Values(self.names)
         # Cube noise is for numbers that can all be large at once; categories cannot.
         law: Any = "cube" if all(isinstance(n, str) for n in self.names) else "laplace"
@@ -295,7 +283,7 @@ class Search:
         return replace(found, mean=mean, precision=precise(variance))
 
     def only_rows(self, share: Fraction) -> tuple[Overall, Fraction]:
-        """The noisy number of rows, and the share that it took."""
+        """Return the noisy number of rows, and the share that it took."""
         if self.public_rows:
             blocks = self.gaps.alone()
         else:
@@ -316,7 +304,7 @@ class Search:
         return Overall(nothing, nothing, rows, noise)
 
     def spread(self, centres: Floats, share: Fraction) -> None:
-        """The median distance of rows from their centre: the scale of all noise."""
+        """Ask for the median distance of rows from their centre: the scale of noise."""
         rings = Rings(self.names, as_points(centres), RINGS, self.norm)
         tally = Sum(rings, (Block(Ones()),))
         chosen = self.ask.select(Choice(tally, Ranks((1,), 2)), "spread", share)
@@ -330,7 +318,7 @@ class Search:
         return Sum(Nearest(self.names, points), self.gaps.beside(blocks))
 
     def noise(self, share: Fraction) -> float:
-        """The standard deviation of a noisy sum of a round, in radii."""
+        """Return the standard deviation of a noisy sum of a round, in radii."""
         if share not in self._noises:
             query = self.hard_query(np.zeros((1, self.width)), 1.0)
             bound = bind(query, self.ask.domain)
@@ -341,12 +329,12 @@ class Search:
     def affordable(
         self, overall: Overall, share: Fraction, quality: float, least: int, most: int
     ) -> int:
-        """How many cells leave each a mean that is not all noise."""
+        """Return how many cells each have a mean that is more than noise."""
         noise = quality * self.noise(share) * self.full / 2
         return int(min(max(math.sqrt(2) * overall.rows / noise, least), most))
 
     def radius(self, overall: Overall, cells: int, share: Fraction) -> float:
-        """Where rows are pulled in: further out the less noise that would cost."""
+        """Return the distance to which rows are clipped: larger if noise is small."""
         if not self.shrink:
             return self.full
         noise = cells * math.sqrt(self.width) * self.noise(share) / overall.safe_rows

@@ -11,20 +11,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 import discreto.models as _models
 from discreto.core.cost import Cost
 from discreto.core.documents import (
     CHECKSUM,
+    check_plain,
     check_seal,
     read_json,
     sealed,
     warn_of_no_checksum,
 )
-from discreto.core.field_types import check_plain
+from discreto.core.domain.domain import Category
 from discreto.core.ledger import Ledger
+from discreto.core.maps.predictions import install_reader
+from discreto.core.query import Batch, Floats, Ints
 from discreto.errors import LedgerError, ParameterError, UnsafeError
 from discreto.models.base.estimator import PrivateEstimator
-from discreto.models.base.features import Space
+from discreto.models.base.features import Ready, Space
 from discreto.models.base.privacy import Privacy
 from discreto.models.boosting.base import Boosting
 from discreto.models.boosting.settings import take_settings
@@ -39,7 +44,7 @@ _DEEPEST = 32
 _LETTERS = 10**4
 _LARGEST = 1 << 255  # squares of sensitivities have more than 64 bits
 OTHERS: dict[str, type[PrivateEstimator]] = {}  # models of rooms above this one
-_NEVER = ("ledger", "random_state")  # a budget and public coins are not part of a model
+_NEVER = ("ledger", "random_state")  # a budget and a seed are not part of a model
 
 
 def dumps(model: PrivateEstimator) -> str:
@@ -121,7 +126,7 @@ def _is_of_0_1(data: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is known of the text that is read, and how much of it is checked."""
+    """Public facts of the text that is read, and how much of it is checked."""
 
     sealed: bool
     old: bool  # of version 0.1
@@ -299,7 +304,7 @@ def check_paid(model: PrivateEstimator, ledger: Ledger) -> None:
 
 
 def _kind(name: Any) -> type[PrivateEstimator]:
-    """The model with this name."""
+    """Return the model with this name."""
     if isinstance(name, str) and name in OTHERS:
         return OTHERS[name]
     if isinstance(name, str) and name in _models.__all__:
@@ -307,3 +312,46 @@ def _kind(name: Any) -> type[PrivateEstimator]:
         if isinstance(kind, type) and issubclass(kind, PrivateEstimator):
             return kind
     raise ParameterError("the file names a model that discreto does not have.")
+
+
+class ModelPredictor:
+    """The columns of a model and its predictions for rows of a table."""
+
+    def __init__(self, model: PrivateEstimator) -> None:
+        self._model, space = model, model.space_
+        self.domain, self.features, self.goal = space.domain, space.features, space.goal
+        column = space.domain[space.goal]
+        known = column.categories if isinstance(column, Category) else ()
+        classes = np.asarray(getattr(model, "classes_", known))
+        self.classes = tuple(classes.tolist())
+        self._codes = {value: code for code, value in enumerate(known)}
+
+    @classmethod
+    def read(cls, text: str) -> ModelPredictor:
+        """Return the predictor of a model's JSON text."""
+        return cls(loads(text, values=False))
+
+    def class_codes(self, batch: Batch) -> Ints:
+        """Return the code of each row's predicted class."""
+        found = self._model.predict(self._ready(batch))
+        out = np.full(len(found), -1, dtype=np.int64)
+        for value, code in self._codes.items():
+            out[found == value] = code
+        return out
+
+    def probabilities(self, batch: Batch) -> Floats:
+        """Return the probability of each class, row by row."""
+        out: Floats = self._model.predict_proba(self._ready(batch))
+        return out
+
+    def values(self, batch: Batch) -> Floats:
+        """Return the predicted numbers."""
+        out: Floats = self._model.predict(self._ready(batch))
+        return out
+
+    def _ready(self, batch: Batch) -> Ready:
+        columns = {name: batch[name] for name in self.features}
+        return Ready(columns, len(next(iter(columns.values()))))
+
+
+install_reader(ModelPredictor.read)

@@ -11,8 +11,8 @@ import numpy as np
 
 from discreto.core.charge import Receipt
 from discreto.core.cost import Cost
+from discreto.core.documents import check_amounts, read_fraction
 from discreto.core.domain.domain import Domain, Opaque
-from discreto.core.field_types import check_amounts, read_fraction
 from discreto.errors import ParameterError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Space
@@ -121,7 +121,7 @@ def _space(domain: Domain, features: Any, target: Any) -> Space:
 
 
 def _is(kind: type[T], value: Any) -> T:
-    """Return a value of exactly this type; a truth is not a number."""
+    """Return a value of exactly this type; a bool is not a number."""
     if type(value) is not kind:
         raise TypeError
     return value

@@ -1,13 +1,13 @@
 """Fits and evaluations in MLflow: parameters, what they cost, and the receipts.
 
-MLflow's own ``autolog`` knows scikit-learn's classes and nobody else's. This one knows
+MLflow's own ``autolog`` knows scikit-learn's classes only. This one knows
 ours. What it writes down is public: parameters, costs, receipts, released scores.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreto.core.cost import Cost, epsilon_for
 from discreto.errors import MissingExtraError
@@ -15,6 +15,9 @@ from discreto.models.base import estimator as _estimator
 from discreto.models.scoring import evaluation
 from discreto.models.scoring.evaluation import Evaluation
 from discreto.text.install_commands import install_command
+
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
 
 _NOT_LOGGED = ("ledger", "domain")  # neither is a setting of the model
 
@@ -55,7 +58,7 @@ def _client() -> Any:
     return mlflow
 
 
-def _log_fit(model: Any, log_models: bool) -> None:
+def _log_fit(model: PrivateEstimator, log_models: bool) -> None:
     mlflow, privacy = _client(), model.privacy_
     params = model.get_params(deep=False)
     shown = {name: str(v) for name, v in params.items() if name not in _NOT_LOGGED}
@@ -92,7 +95,7 @@ def _log_evaluation(judged: Evaluation) -> None:
 
 
 def _amounts(cost: Cost) -> dict[str, float]:
-    """The parts of a cost, and the epsilon of rho at the usual delta of 1e-5."""
+    """Return the parts of a cost, and the epsilon of rho at the usual delta of 1e-5."""
     named = zip(("epsilon", "rho", "block_epsilon", "delta"), cost.parts(), strict=True)
     out = {name: float(part) for name, part in named if part}
     if cost.rho:

@@ -7,7 +7,7 @@ would not be the same.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from discreto.models.interop.onnx_bayes import bayes
 from discreto.models.interop.onnx_trees import tree_scores
 from discreto.text.install_commands import install_command
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 OPSET, TREES, FORMAT = 18, 5, 9
 
 
-def to_onnx(model: Any) -> Any:
-    """The model as a graph: Number features are ``X``, Categories by their names."""
+def to_onnx(model: PrivateEstimator) -> Any:
+    """Return the model as a graph: Numbers are ``X``, Categories have their names."""
     try:
         import onnx
     except ImportError:
@@ -51,15 +54,15 @@ class _Graph:
         self._inputs: list[Any] = []
 
     def input(self, name: str, kind: str) -> str:
-        """A column that is an input of its own."""
+        """Return a column that is an input of its own."""
         types = self._onnx.TensorProto
         found = types.STRING if kind == "string" else types.INT64
         make = self._onnx.helper.make_tensor_value_info
         self._inputs.append(make(name, found, [None]))
         return name
 
-    def classes(self, model: Any, logs: str) -> None:
-        """The likeliest class and all probabilities, from scores of the classes."""
+    def classes(self, model: PrivateEstimator, logs: str) -> None:
+        """Add nodes for the most probable class and all probabilities."""
         chances = self.node("Softmax", logs, axis=1)
         best = self.node("ArgMax", chances, axis=1, keepdims=0)
         named = self.node("Gather", self.constant(np.asarray(model.classes_)), best)
@@ -82,7 +85,7 @@ class _Graph:
         return name
 
     def tensor(self, array: Any) -> Any:
-        """An array as an attribute of a node."""
+        """Return an array as an attribute of a node."""
         return self._onnx.numpy_helper.from_array(array)
 
     def output(self, source: str, name: str, kind: Any, shape: list[Any]) -> None:
@@ -120,9 +123,9 @@ class _Graph:
         return made
 
 
-def _within_bounds(model: Any, graph: _Graph) -> str:
-    """Rows clipped to the model's bounds, missing values where the model puts them."""
-    space = getattr(model, "view_", model.space_)
+def _within_bounds(model: PrivateEstimator, graph: _Graph) -> str:
+    """Add nodes that clip rows to the bounds and fill missing values."""
+    space = model._learned_from
     centres, halves = space.centres(), space.halves()
     missing = graph.node("IsNaN", "X")
     fill = centres + halves * getattr(model, "fill_", 0.0)
@@ -131,7 +134,7 @@ def _within_bounds(model: Any, graph: _Graph) -> str:
     return graph.node("Min", low, graph.constant(centres + halves))
 
 
-def _scores(model: Any, graph: _Graph) -> str:
+def _scores(model: PrivateEstimator, graph: _Graph) -> str:
     coef = np.atleast_2d(model.coef_).astype(float)
     rows = _within_bounds(model, graph)
     product = graph.node("MatMul", rows, graph.constant(coef.T.copy()))
@@ -140,11 +143,11 @@ def _scores(model: Any, graph: _Graph) -> str:
     )
 
 
-def _linear(model: Any, graph: _Graph) -> None:
+def _linear(model: PrivateEstimator, graph: _Graph) -> None:
     _number(model, graph, _scores(model, graph))
 
 
-def _boosted_number(model: Any, graph: _Graph) -> None:
+def _boosted_number(model: PrivateEstimator, graph: _Graph) -> None:
     scores = tree_scores(model, graph)
     if model.loss == "poisson":
         most = graph.constant(np.float64(700.0))
@@ -152,8 +155,8 @@ def _boosted_number(model: Any, graph: _Graph) -> None:
     _number(model, graph, scores)
 
 
-def _number(model: Any, graph: _Graph, scores: str) -> None:
-    """A number within the bounds of the target."""
+def _number(model: PrivateEstimator, graph: _Graph, scores: str) -> None:
+    """Add nodes that give a number within the bounds of the target."""
     target = model.space_.domain.number(model.space_.goal)
     ends = [graph.constant(np.float64(e)) for e in (target.lower, target.upper)]
     flat = graph.node("Squeeze", scores, graph.constant([1]))
@@ -161,23 +164,23 @@ def _number(model: Any, graph: _Graph, scores: str) -> None:
     graph.output(clipped, "prediction", graph.double(), [None])
 
 
-def _logistic(model: Any, graph: _Graph) -> None:
+def _logistic(model: PrivateEstimator, graph: _Graph) -> None:
     _classes(model, graph, _scores(model, graph))
 
 
-def _boosted_classes(model: Any, graph: _Graph) -> None:
+def _boosted_classes(model: PrivateEstimator, graph: _Graph) -> None:
     _classes(model, graph, tree_scores(model, graph))
 
 
-def _classes(model: Any, graph: _Graph, scores: str) -> None:
-    """The likeliest class and all probabilities, from one score or one for each."""
+def _classes(model: PrivateEstimator, graph: _Graph, scores: str) -> None:
+    """Add nodes for the most probable class and all probabilities, from scores."""
     if len(model.classes_) == 2:
         halves = graph.constant(np.array([[-0.5, 0.5]]))
         scores = graph.node("Mul", scores, halves)
     graph.classes(model, scores)
 
 
-def _kmeans(model: Any, graph: _Graph) -> None:
+def _kmeans(model: PrivateEstimator, graph: _Graph) -> None:
     space = model.space_
     centres = (model.cluster_centers_ - space.centres()) / space.halves()
     rows = _within_bounds(model, graph)

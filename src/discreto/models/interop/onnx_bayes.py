@@ -6,15 +6,19 @@ is not among the declared values counts as missing, as everywhere.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreto.errors import ParameterError
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+    from discreto.models.interop.onnx import _Graph
 
-def bayes(model: Any, graph: Any) -> None:
-    """The likeliest class and all probabilities."""
+
+def bayes(model: PrivateEstimator, graph: _Graph) -> None:
+    """Add nodes for the most probable class and all probabilities."""
     view, prior = model.view_, np.log(model.class_prior_)
     missing = graph.node("IsNaN", "X") if view.numbers else ""
     codes = {name: _codes(model, name, graph) for name in view.categories}
@@ -37,8 +41,8 @@ def bayes(model: Any, graph: Any) -> None:
     graph.classes(model, logs)
 
 
-def _codes(model: Any, name: str, graph: Any) -> str:
-    """The code of each row's value in the view of the model; the last for unknown."""
+def _codes(model: PrivateEstimator, name: str, graph: _Graph) -> str:
+    """Return the code of each row's value in the view; the last is for unknown."""
     column = model.space_.domain.category(name)
     keys, group = list(column.categories), model.groups_.get(name)
     if column.aliases or column.strip or not column.case:
@@ -65,14 +69,14 @@ def _codes(model: Any, name: str, graph: Any) -> str:
     )
 
 
-def _looked_up(table: Any, codes: str, graph: Any) -> str:
-    """A line of a table for each code; zeros for what is unknown."""
+def _looked_up(table: Any, codes: str, graph: _Graph) -> str:
+    """Return a line of a table for each code; zeros for what is unknown."""
     full = np.vstack([table, np.zeros((1, table.shape[1]))])
     return graph.node("Gather", graph.constant(full), codes, axis=0)
 
 
-def _normal_laws(model: Any, missing: str, graph: Any) -> str:
-    """Logarithms of normal laws, added up over the columns that are there."""
+def _normal_laws(model: PrivateEstimator, missing: str, graph: _Graph) -> str:
+    """Return logarithms of normal densities, summed over known columns."""
     var = model.var_ + model.theta_doubt_
     ends = _ends(model)
     there = graph.node("Where", missing, graph.constant(ends[0]), "X")
@@ -90,14 +94,16 @@ def _normal_laws(model: Any, missing: str, graph: Any) -> str:
     return str(graph.node("ReduceSum", kept, graph.constant([2]), keepdims=0))
 
 
-def _ends(model: Any) -> tuple[Any, Any]:
+def _ends(model: PrivateEstimator) -> tuple[Any, Any]:
     columns = [model.view_.domain.number(name) for name in model.view_.numbers]
     lower = np.array([float(column.lower) for column in columns])
     return lower, np.array([float(column.upper) for column in columns])
 
 
-def _votes(model: Any, missing: str, codes: dict[str, str], graph: Any) -> str:
-    """What soft votes for the classes say, as scores."""
+def _votes(
+    model: PrivateEstimator, missing: str, codes: dict[str, str], graph: _Graph
+) -> str:
+    """Return the scores that soft votes give to the classes."""
     view = model.view_
     weights = model.vote_weights_ - model.vote_weights_[:1]
     scores, place = graph.constant(np.zeros((1, len(weights)))), 0

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+    from discreto.models.interop.onnx import _Graph
 
 LEQ, SUM, AS_IS = 0, 1, 0  # of TreeEnsemble: a comparison, and what is done with leaves
 ABSENT = 1e305  # what is missing is larger than this, and nothing else is
@@ -39,7 +43,7 @@ class _Trees:
     def _below(
         self, tree: Any, node: int, firsts: list[int], target: int
     ) -> tuple[int, bool]:
-        """Where the comparisons of a node of the tree begin; or a leaf, and True."""
+        """Return where the comparisons of a node begin; or a leaf, and True."""
         inner = len(tree.routes)
         if node >= inner:
             return self._leaf(tree.values[node - inner][target], target), True
@@ -75,8 +79,8 @@ class _Trees:
         return len(self.splits) - 1
 
 
-def tree_scores(model: Any, graph: Any) -> str:
-    """The scores of boosted trees: (rows, outputs)."""
+def tree_scores(model: PrivateEstimator, graph: _Graph) -> str:
+    """Return the scores of boosted trees: (rows, outputs)."""
     from discreto.models.boosting.forest import Shipped  # it needs our caller first
 
     shipped = Shipped(model)

@@ -42,7 +42,7 @@ def warn_of_leaks() -> None:
 
 
 def leaking_steps(steps: Any) -> Iterator[Any]:
-    """The transformers among nested steps that take something from the rows.
+    """Yield the transformers among nested steps that take something from the rows.
 
     >>> from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
     >>> steps = [("a", MinMaxScaler()), ("b", FunctionTransformer())]
@@ -77,9 +77,9 @@ def _name(step: Any) -> str:
 
 
 def _calling_pipeline() -> Pipeline | None:
-    """The pipeline whose last step is being fitted, if there is one."""
+    """Return the pipeline whose last step is being fitted, if there is one."""
     loaded, frame = sys.modules.get("sklearn.pipeline"), sys._getframe(1)
-    if loaded is None:  # then nobody has made one
+    if loaded is None:  # then there is none
         return None
     for _ in range(_CALLERS):
         if frame is None:

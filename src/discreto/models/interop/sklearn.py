@@ -7,7 +7,7 @@ are public; then the released numbers take the place of what that gave.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -20,9 +20,12 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from discreto.errors import ParameterError
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
 
-def to_sklearn(model: Any) -> Any:
-    """A pipeline that predicts what the model does, and needs scikit-learn alone."""
+
+def to_sklearn(model: PrivateEstimator) -> Any:
+    """Return a pipeline that predicts the same, and needs scikit-learn alone."""
     make = _FORMS.get(type(model).__name__)
     if make is None or model.space_.categories:
         known = ", ".join(_FORMS)
@@ -34,9 +37,9 @@ def to_sklearn(model: Any) -> Any:
     return make(model)
 
 
-def _before(model: Any, *, low: float, missing: float) -> list[Any]:
+def _before(model: PrivateEstimator, *, low: float, missing: float) -> list[Any]:
     """Clip to the model's bounds, scale to [low, 1], and fill what is missing."""
-    space = getattr(model, "view_", model.space_)
+    space = model._learned_from
     ends = [space.domain.number(name) for name in space.numbers]
     corners = np.array([[e.lower for e in ends], [e.upper for e in ends]])
     scaler = MinMaxScaler(feature_range=(low, 1), clip=True).fit(corners)
@@ -44,21 +47,21 @@ def _before(model: Any, *, low: float, missing: float) -> list[Any]:
     return [scaler, filler.fit(scaler.transform(corners))]
 
 
-def _fill(filler: SimpleImputer, model: Any) -> None:
+def _fill(filler: SimpleImputer, model: PrivateEstimator) -> None:
     """Fill gaps where the model does; columns are on [0, 1]."""
     if hasattr(model, "fill_"):
         filler.statistics_ = (model.fill_ + 1) / 2
 
 
-def _on_unit(model: Any) -> tuple[Any, Any]:
-    """Coefficients and intercepts for columns on [0, 1]."""
-    space = getattr(model, "view_", model.space_)
+def _on_unit(model: PrivateEstimator) -> tuple[Any, Any]:
+    """Return coefficients and intercepts for columns on [0, 1]."""
+    space = model._learned_from
     low, width = space.centres() - space.halves(), 2 * space.halves()
     coef = np.atleast_2d(model.coef_)
     return coef * width, np.atleast_1d(model.intercept_) + coef @ low
 
 
-def _linear(model: Any) -> TransformedTargetRegressor:
+def _linear(model: PrivateEstimator) -> TransformedTargetRegressor:
     coef, intercept = _on_unit(model)
     target = model.space_.domain.number(model.space_.goal)
     clip = FunctionTransformer(
@@ -78,7 +81,7 @@ def _linear(model: Any) -> TransformedTargetRegressor:
     return made
 
 
-def _logistic(model: Any) -> Pipeline:
+def _logistic(model: PrivateEstimator) -> Pipeline:
     coef, intercept = _on_unit(model)
     classes, wide = model.classes_, len(model.space_.features)
     plain = LogisticRegression()
@@ -89,7 +92,7 @@ def _logistic(model: Any) -> Pipeline:
     return make_pipeline(scaler, filler, plain)
 
 
-def _kmeans(model: Any) -> Pipeline:
+def _kmeans(model: PrivateEstimator) -> Pipeline:
     space = model.space_
     centres = (model.cluster_centers_ - space.centres()) / space.halves()
     plain = KMeans(len(centres), init=centres, n_init=1, max_iter=1)

@@ -2,7 +2,7 @@
 
 One table for each model: the name of each attribute that a fit sets, what kind of value
 it is, and its shape in terms of the domain. A file with more, less or other state is
-refused when it is read, and not when somebody predicts.
+refused when it is read, not when it predicts.
 
 Two levels. The structure (names, kinds, shapes, codes in range) is checked for every
 text, since compiled loops do not look where they step. Values (finite, no negative
@@ -12,31 +12,176 @@ released, and then no refusal may depend on the numbers of a fit.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from discreto.core.charge import Receipt
 from discreto.core.domain.domain import Category
 from discreto.core.maps import Sides
+from discreto.core.maps.simplex_features import parts_of, weights_of
 from discreto.core.maps.trees import MAX_DEPTH, Grid
 from discreto.models.base.features import Space
 from discreto.models.base.privacy import Privacy
 from discreto.models.boosting.forest import Shipped
-from discreto.models.interop.state_parts import (
-    CodesPart,
-    CountPart,
-    FactPart,
-    FloatsPart,
-    FormPart,
-    NumberPart,
-    Part,
-    SharesPart,
-    Sizes,
-    is_array,
-)
+from discreto.models.linear.encoding import Encoding
+
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
+
+class Sizes:
+    """The named sizes of a model's arrays.
+
+    The domain says most of them. A size that it does not say, such as the number of
+    trees, is what the first array with that size has; all others must agree.
+    """
+
+    def __init__(self, model: PrivateEstimator) -> None:
+        self.model, self._known = model, dict[str, int]()
+        self.space: Space = model.space_
+
+    @property
+    def view(self) -> Space:
+        """The columns as the model sees them."""
+        found: Space = vars(self.model).get("view_", self.space)
+        return found
+
+    def fit(self, name: str | int, length: int) -> bool:
+        """Return True if ``length`` is the size of this name."""
+        if isinstance(name, int):
+            return name == length
+        if name not in self._known:
+            self._known[name] = self._SAID[name](self) if name in self._SAID else length
+        return self._known[name] == length
+
+    def _scores(self) -> int:
+        goal = self.space.domain[self.space.goal]
+        many = len(goal.categories) if isinstance(goal, Category) else 1
+        return 1 if many == 2 else many
+
+    def _by_view(self, width: Callable[..., int]) -> int:
+        return sum(width(name, self.view.domain) for name in self.view.features)
+
+    _SAID: Mapping[str, Callable[[Sizes], int]] = {
+        "features": lambda self: len(self.space.features),
+        "classes": lambda self: len(self.space.classes),
+        "scores": _scores,
+        "numbers": lambda self: len(self.view.numbers),
+        "terms": lambda self: len(Encoding(self.view).names),
+        "votes": lambda self: self._by_view(weights_of),
+        "parts": lambda self: self._by_view(parts_of),
+    }
+
+
+class Part(Protocol):
+    """The values that one attribute may have."""
+
+    @property
+    def optional(self) -> bool: ...
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        """Return True if ``value`` is such a part; ``values``: also its numbers."""
+
+
+@dataclass(frozen=True)
+class FloatsPart:
+    """An array of numbers, finite and at least ``least``."""
+
+    shape: tuple[str | int, ...]
+    least: float = -math.inf
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        if not is_array(value, "f", self.shape, sizes):
+            return False
+        return not values or bool((np.isfinite(value) & (value >= self.least)).all())
+
+
+@dataclass(frozen=True)
+class SharesPart:
+    """Probabilities, one for each class."""
+
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        if not FloatsPart(("classes",), 0.0).fits(value, sizes, values):
+            return False
+        return not values or abs(float(value.sum()) - 1) < 1e-6
+
+
+@dataclass(frozen=True)
+class CodesPart:
+    """An array of whole numbers."""
+
+    shape: tuple[str | int, ...]
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        return is_array(value, "i", self.shape, sizes)
+
+
+@dataclass(frozen=True)
+class NumberPart:
+    """A finite number in a range."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        if type(value) is not float:
+            return False
+        good = self.least <= value <= self.most and math.isfinite(value)
+        return not values or good
+
+
+@dataclass(frozen=True)
+class CountPart:
+    """A whole number from 0 up."""
+
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        return type(value) is int and value >= 0
+
+
+@dataclass(frozen=True)
+class FactPart:
+    """A part that the domain fixes: its value must be that of the domain."""
+
+    of: Callable[[Sizes], Any]
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        wanted = self.of(sizes)
+        return type(value) is type(wanted) and bool(value == wanted)
+
+
+@dataclass(frozen=True)
+class FormPart:
+    """A part with a form of its own."""
+
+    good: Callable[..., bool]
+    optional: bool = False
+
+    def fits(self, value: Any, sizes: Sizes, values: bool) -> bool:
+        return self.good(value, sizes, values)
+
+
+def is_array(
+    value: Any, kinds: str, shape: tuple[str | int, ...], sizes: Sizes
+) -> bool:
+    """Return True for an array of such a kind of numbers, of these sizes."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+        return False
+    known = zip(shape, value.shape, strict=False)
+    return value.ndim == len(shape) and all(sizes.fit(n, many) for n, many in known)
+
 
 _HASH = re.compile("[0-9a-f]{64}")
 
@@ -265,13 +410,17 @@ STATE: dict[str, dict[str, Part]] = {
 }
 
 
-def table_of(model: Any) -> dict[str, Part]:
+def table_of(model: PrivateEstimator) -> dict[str, Part]:
     """Return the declared state of a model."""
     return COMMON | STATE[type(model).__name__]
 
 
 def misfit(
-    model: Any, *, inner: bool = False, values: bool = True, old: bool = False
+    model: PrivateEstimator,
+    *,
+    inner: bool = False,
+    values: bool = True,
+    old: bool = False,
 ) -> str | None:
     """Return the name of a part that does not fit, or None if the model is whole.
 
@@ -299,13 +448,13 @@ def _holds(check: Callable[..., bool], *given: Any) -> bool:
         return False
 
 
-def _has_whole_votes(model: Any) -> bool:
+def _has_whole_votes(model: PrivateEstimator) -> bool:
     """Return True unless votes have a share and are not there."""
     names = ("vote_weights_", "vote_slopes_", "vote_begins_")
     return not model.vote_share_ or all(hasattr(model, name) for name in names)
 
 
-def _has_whole_trees(model: Any) -> bool:
+def _has_whole_trees(model: PrivateEstimator) -> bool:
     """Return True if every row of the domain finds its way through the trees.
 
     They are walked by compiled loops, which do not look where they step.
@@ -329,11 +478,11 @@ def _has_whole_trees(model: Any) -> bool:
     return inner == len(model.routes_) and leaves == len(model.values_)
 
 
-def _has_known_power(model: Any) -> bool:
+def _has_known_power(model: PrivateEstimator) -> bool:
     return model._power() > 1  # or it refuses what it is
 
 
-def _has_known_loss(model: Any) -> bool:
+def _has_known_loss(model: PrivateEstimator) -> bool:
     return isinstance(model.loss, str) and _has_whole_trees(model)
 
 
@@ -349,6 +498,3 @@ _WHOLE: dict[str, Callable[[Any], bool]] = {
 def declare(name: str, table: dict[str, Part], together: Callable[[Any], bool]) -> None:
     """Declare the state of a model of another package of discreto."""
     STATE[name], _WHOLE[name] = table, together
-
-
-__all__ = ["COMMON", "STATE", "declare", "misfit", "table_of"]

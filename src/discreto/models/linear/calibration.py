@@ -1,4 +1,4 @@
-"""How far the scores of two classes may be trusted, from one small question.
+"""Calibration of the scores of two classes, from one small question.
 
 Class means know nothing of columns that say the same thing twice, so a line through
 them is often too sure of itself, and the more so the better the means are known. Rows
@@ -18,7 +18,7 @@ from discreto.core.maps import Cross
 from discreto.core.maps.hyperplanes import Sides
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Ones, Sum
-from discreto.models.linear.least_squares import Floats
+from discreto.models.linear.moments import Floats
 from discreto.session.session import Ask
 
 SHARE = Fraction(1, 8)  # of the cost
@@ -41,9 +41,9 @@ class ScoreLine(NamedTuple):
 
 
 def worth_asking(room: float, columns: int, *, gaussian: bool) -> bool:
-    """Whether counts for a share stand out, and what is left still hears the means.
+    """Return True if counts for a share stand out, and means for the rest do, too.
 
-    ``room`` is the number of rows over the noise on it for all of the cost.
+    ``room`` is the row count over its noise for all of the cost.
     """
     heard = room * float(SHARE) ** (0.5 if gaussian else 1.0)
     return heard >= max(_HEARD, columns, _FEW / max(columns, 1))
@@ -80,7 +80,7 @@ def ask_trust(
 def _sides(
     terms: tuple[Term, ...], slopes: Floats, offsets: Floats, domain: Domain
 ) -> Sides:
-    """Parallel cuts: a weight, of 1/2 at most, for each Number and each category."""
+    """Return parallel cuts: a weight of at most 1/2 for each Number and category."""
     numbers: dict[str, float] = {}
     marks: dict[str, Floats] = {}
     for term, weight in zip(terms, slopes.tolist(), strict=True):
@@ -105,7 +105,7 @@ def _sides(
 def _fitted(
     counts: Floats, noise: Floats, away: Floats, centre: float
 ) -> tuple[float, float]:
-    """The likeliest slope, and score of the middle, if that is more than noise."""
+    """Return the likeliest slope and middle score, if they are more than noise."""
     scores = _SLOPES[:, None, None] * away + (centre + _SHIFTS)[None, :, None]
     gains, doubts = np.zeros((2, *scores.shape[:2]))
     for sign, number, variance in zip((-1.0, 1.0), counts, noise, strict=True):

@@ -18,7 +18,7 @@ from discreto.core.maps import Scaled
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.maps.unit_columns import Term
 from discreto.core.query import Block, Cells, Sum
-from discreto.models.linear.least_squares import Floats, unfold
+from discreto.models.linear.moments import Floats, unfold
 from discreto.session.session import Ask
 
 TYPICAL = 0.4  # how far Number columns are from the middle of their range
@@ -28,7 +28,7 @@ _FLOOR = 1e-4  # of an eigenvalue
 
 @dataclass(frozen=True)
 class Design:
-    """What is public about the rows of a linear model."""
+    """Public facts of the rows of a linear model."""
 
     names: tuple[Term, ...]
     numbers: Any  # which of them are Number columns
@@ -48,11 +48,11 @@ class Design:
 
     @property
     def typical(self) -> Floats:
-        """How far terms are from their middle, where that is not known."""
+        """The usual distance of terms from their middle, where it is not known."""
         return np.where(self.numbers, TYPICAL, 1.0)
 
     def rows(self, origins: Any, scales: Any, constant: float, part: float) -> Scaled:
-        """Rows around ``origins``, of at most a part of a typical row's norm."""
+        """Return rows around ``origins``, of at most a part of a typical row's norm."""
         if not self.bounded:
             far = (1 + np.abs(origins)) / scales
             reach = (
@@ -67,14 +67,14 @@ class Design:
         )
 
     def noise(self, ask: Ask, share: Fraction) -> float:
-        """The spread of the noise on a sum of rows whose norm is 1 at most."""
+        """Return the spread of the noise on a sum of rows whose norm is 1 at most."""
         rows = self.rows(np.zeros(self.width), self.typical, 1.0, 1.0)
         bound = bind(Sum(self.known, (Block(rows),)), ask.domain)
         law = noises_for(bound, ask.cost * share)[0]
         return math.sqrt(law.variance) / (1 << SUM_BITS)
 
     def usual(self, dimension: float, width: float) -> float:
-        """The norm of a usual row of ``width`` numbers in so many directions."""
+        """Return the norm of a usual row of ``width`` numbers in so many directions."""
         if self.gaussian:
             return math.sqrt(dimension)
         return 0.8 * math.sqrt(dimension * width)
@@ -101,13 +101,13 @@ class Coordinates:
     dimension: float  # in how many directions rows really lie
 
     def unit(self, local: Floats) -> Floats:
-        """Coefficients of such rows as coefficients of rows on [-1, 1]."""
+        """Return coefficients of such rows as coefficients of rows on [-1, 1]."""
         slopes = local[:, 1:] / self.scales
         return np.column_stack([local[:, 0] - slopes @ self.middle, slopes])
 
 
 def spreads(ask: Ask, design: Design, middle: Floats, share: Fraction) -> Floats:
-    """Standard deviations around ``middle``, drawn together by the noise."""
+    """Return standard deviations around ``middle``, drawn together by the noise."""
     typical = design.typical
     rows = replace(design.rows(middle, typical, 1.0, 0.05), power=2)
     sums = ask_sums(ask, Sum(design.known, (Block(rows),)), "spreads", share, rows)
@@ -174,7 +174,7 @@ def trim(values: Floats, doubt: float, size: float) -> Floats:
 
 
 def ask_sums(ask: Ask, query: Sum, label: str, share: Fraction, rows: Scaled) -> Sums:
-    """Noisy sums of rows, in the units of the rows."""
+    """Return noisy sums of rows, in the units of the rows."""
     answer = ask.measure(query, label, share)
     unit = rows.reach / ((1 << SUM_BITS) - rows.width())
     values = np.asarray(answer.tables[0] * unit, dtype=np.float64)
@@ -182,10 +182,10 @@ def ask_sums(ask: Ask, query: Sum, label: str, share: Fraction, rows: Scaled) ->
 
 
 def rows_of(weights: Floats) -> tuple[tuple[float, ...], ...]:
-    """A matrix as JSON knows it."""
+    """Return a matrix as JSON knows it."""
     return tuple(plain(row) for row in weights)
 
 
 def plain(values: Any) -> tuple[float, ...]:
-    """Numbers as JSON knows them."""
+    """Return numbers as JSON knows them."""
     return tuple(float(value) for value in values)

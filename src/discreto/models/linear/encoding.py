@@ -23,7 +23,7 @@ from discreto.core.maps.unit_columns import (
     rows_with_gaps,
     unit_rows,
 )
-from discreto.data.frames.gaps import gaps_of
+from discreto.data.frames.cells import gaps_of
 from discreto.errors import DomainError
 from discreto.models.base.features import Array, Space
 
@@ -40,7 +40,7 @@ class Encoding:
 
     @cached_property
     def names(self) -> tuple[Term, ...]:
-        """What a question calls them."""
+        """The names of the terms in questions."""
         out: list[Term] = []
         for name in self.space.features:
             column = self.space.domain[name]
@@ -59,12 +59,12 @@ class Encoding:
 
     @property
     def domain(self) -> Domain:
-        """What is public about their columns."""
+        """The domain of their columns."""
         return self.space.domain
 
     @cached_property
     def labels(self) -> list[str]:
-        """What people call them: ``column``, or ``column=category``."""
+        """The labels of the terms: ``column``, or ``column=category``."""
         out = []
         for term in self.names:
             if isinstance(term, Indicator):
@@ -81,7 +81,7 @@ class Encoding:
 
     @property
     def columns(self) -> int:
-        """How many columns they are made of."""
+        """The number of columns that the terms are made of."""
         return len(self.space.features)
 
     @cached_property
@@ -96,7 +96,7 @@ class Encoding:
 
     @cached_property
     def halves(self) -> Array:
-        """How far a 1 is from there; an indicator's unit is 1 for its rows."""
+        """The distance of a 1 from there; an indicator's unit is 1 for its rows."""
         return np.array(
             [
                 1 / self.size
@@ -107,7 +107,7 @@ class Encoding:
         )
 
     def matrix(self, X: Any, fill: Array | None = None) -> Array:
-        """Rows to predict; missing numbers are at 0, or at ``fill``."""
+        """Return rows to predict; missing numbers are at 0, or at ``fill``."""
         rows, pieces = self._pieces(X, fill)
         out = np.empty((rows, len(self.names)))
         for start, unit in pieces:
@@ -121,7 +121,7 @@ class Encoding:
         return tuple(n for n in names if self.domain.number(n).missing)
 
     def with_gaps(self, X: Any) -> Array:
-        """Rows to predict; NaN where a number is missing that may be."""
+        """Return rows to predict; NaN where a number is missing that may be."""
         rows, pieces = self._pieces(X, None, gaps=True)
         out = np.empty((rows, len(self.names)))
         for start, unit in pieces:
@@ -167,7 +167,7 @@ class Encoding:
         return out
 
     def nearest(self, X: Any, centres: Array) -> Array:
-        """The nearest of some points on [-1, 1] to each row; the first of equals.
+        """Return the nearest of points on [-1, 1] to each row; the first of equals.
 
         Distances are over what is there; -1 for a row without anything.
         """
@@ -183,7 +183,7 @@ class Encoding:
     def _pieces(
         self, X: Any, fill: Any, *, gaps: bool = False
     ) -> tuple[int, Iterator[tuple[int, Array]]]:
-        """How many rows there are, and some of them at a time: (terms x rows)."""
+        """Return the row count, and an iterator over pieces: (terms x rows)."""
         table = self._table(X)
         if table is not None:
             return len(table), self._table_pieces(table, fill, gaps)
@@ -200,7 +200,7 @@ class Encoding:
             yield start, rows_with_gaps(self.names, part, self.domain)
 
     def _table(self, X: Any) -> Array | None:
-        """An array that holds the features as they are, if that is what it is."""
+        """Return ``X`` if it is an array that compiled loops can read as it is."""
         plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == np.float64
         if not plain or not X.flags.c_contiguous or not self.numbers.all():
             return None
@@ -214,7 +214,7 @@ class Encoding:
 
     @cached_property
     def _worded(self) -> bool:
-        """Whether some numbers stand for a gap, which compiled loops do not know."""
+        """True if some numbers stand for a gap, which compiled loops do not know."""
         return bool(gaps_of(self.domain.dialect or Dialect()).numbers)
 
     @cached_property
@@ -251,14 +251,14 @@ class Encoding:
             yield start, unit
 
     def unscale(self, unit: Array) -> Array:
-        """Points on [-1, 1] in the units of the columns."""
+        """Return points on [-1, 1] in the units of the columns."""
         return self.centres + self.halves * unit
 
 
 def affordable(space: Space, room: float, each: float) -> Space:
-    """The space with all Numbers and as many Categories as rows can tell apart.
+    """Return the space with all Numbers and as many Categories as rows can tell apart.
 
-    ``room`` is the number of rows over the noise on a sum of them, ``each`` what one
+    ``room`` is the row count over the noise on a sum of rows, ``each`` what one
     more term needs of it. Short lists come first; without Numbers the shortest stays.
     """
     sizes = {
@@ -273,7 +273,7 @@ def affordable(space: Space, room: float, each: float) -> Space:
 
 
 def spread_out(values: Array, part: Encoding, whole: Encoding) -> Array:
-    """Numbers of the terms of a part, with 0 for the terms that it lacks."""
+    """Return numbers of the terms of a part, with 0 for the terms that it lacks."""
     place = {term: i for i, term in enumerate(whole.names)}
     out = np.zeros((*values.shape[:-1], len(whole.names)))
     out[..., [place[term] for term in part.names]] = values

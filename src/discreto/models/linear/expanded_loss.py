@@ -30,7 +30,7 @@ from discreto.models.linear.coordinates import (
     rows_of,
     spreads,
 )
-from discreto.models.linear.least_squares import (
+from discreto.models.linear.moments import (
     Floats,
     Moments,
     centred,
@@ -45,7 +45,7 @@ _WIDTHS = Fraction(1, 10)  # of the cost, to learn how wide columns are
 
 @dataclass(frozen=True)
 class Task(Design):
-    """What is public about a fit."""
+    """Public facts of a fit."""
 
     target: str
     classes: int
@@ -68,7 +68,7 @@ class Task(Design):
 
 @dataclass(frozen=True)
 class Start:
-    """What class sums say: a discriminant, and what it was made of."""
+    """A discriminant from class sums, and the sums that it was made of."""
 
     weights: Floats
     mean: Floats  # of all rows
@@ -89,7 +89,7 @@ class Start:
 
 
 def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
-    """Discriminant scores from noisy class sums."""
+    """Return discriminant scores from noisy class sums."""
     # A larger constant measures class sizes better and class means worse.
     size = math.sqrt(task.columns) if task.gaussian else task.columns
     constant, typical = 1 + 0.15 * size, task.typical
@@ -120,9 +120,9 @@ def by_means(ask: Ask, task: Task, share: Fraction) -> Start:
 
 
 def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
-    """Discriminant scores for all of the cost, no surer than columns are wide.
+    """Return discriminant scores for all of the cost, no surer than columns are wide.
 
-    ``room`` is the number of rows over the noise on it; below some the widths would be
+    ``room`` is the row count over its noise; below some the widths would be
     noise, too.
     """
     heard = room * float(_WIDTHS) >= 10 * (1 + 0.05 * task.columns)
@@ -138,7 +138,7 @@ def by_wide_means(ask: Ask, task: Task, room: float) -> Start:
 
 
 def _as_sure_as_rows(ask: Ask, task: Task, start: Start) -> Start:
-    """The scores of two classes, calibrated by a question of their own."""
+    """Return the scores of two classes, calibrated by a question of their own."""
     weights = start.weights[1] - start.weights[0]
     line = ScoreLine(float(weights[0]), weights[1:])
     each = line.slopes * np.where(task.numbers, start.typical, TYPICAL)
@@ -158,7 +158,7 @@ def _as_sure_as_rows(ask: Ask, task: Task, start: Start) -> Start:
 
 
 def _discriminant(task: Task, start: Start) -> Floats:
-    """Scores of rows by normal laws of Numbers, and by how likely categories are.
+    """Return scores by normal distributions of Numbers and by category frequencies.
 
     The more columns there are, the more of them say the same.
     """
@@ -166,7 +166,7 @@ def _discriminant(task: Task, start: Start) -> Floats:
     temper = means_temper(task.columns, task.classes)
     slopes = temper * means / start.typical**2
     starts = -(slopes * means)[:, numbers].sum(axis=1) / 2
-    # Chances are no surer than the noise on them.
+    # Probabilities are no surer than their noise.
     least = math.sqrt(start.variance) / start.sizes[:, None] + 1 / start.total
     shares = np.clip(means, 0, 1)[:, ~numbers] + least
     usual = np.clip(start.mean, 0, 1)[~numbers] + least
@@ -179,7 +179,7 @@ def _discriminant(task: Task, start: Start) -> Floats:
 def _signal(
     sums: Floats, sizes: Floats, overall: Floats, variance: float, constant: float
 ) -> tuple[Floats, float]:
-    """What differs between the means of classes, without noise; what is left of it.
+    """Return the differences of class means without noise, and the variance left.
 
     Where all rows are far from the origin, noise in the size of a class moves its mean
     along the mean row. That direction has a noise, and a signal, of its own.
@@ -198,7 +198,7 @@ def _signal(
 
 
 def _heard(apart: Floats, variances: Floats, doubt: float = 0.0) -> Floats:
-    """How much of each class's distance from the mean row is signal, 0 to 1.
+    """Return which part of each class's distance from the mean row is signal, 0 to 1.
 
     All classes have one signal: a class that noise alone makes stand out would win or
     lose every row.
@@ -211,7 +211,7 @@ def _heard(apart: Floats, variances: Floats, doubt: float = 0.0) -> Floats:
 
 
 def by_taylor(ask: Ask, task: Task) -> tuple[Floats, Floats]:
-    """The minimiser of the second-order loss at 0, each class against all others.
+    """Return the minimiser of the second-order loss at 0, each class against the rest.
 
     And the mean row.
     """
@@ -241,7 +241,7 @@ def by_taylor(ask: Ask, task: Task) -> tuple[Floats, Floats]:
 
 
 def _class_slopes(ask: Ask, task: Task, share: Fraction) -> Sums:
-    """For each class the sum of rows in it minus those outside of it."""
+    """Return for each class the sum of rows in it minus those outside of it."""
     flat = replace(task, gaussian=False, bounded=False)
     rows = flat.rows(np.zeros(task.width), np.ones(task.width), 1.0, 0.0)
     rows = replace(rows, reach=1.0 + task.columns)  # one category of a column is 1

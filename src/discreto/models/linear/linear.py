@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +19,38 @@ from discreto.core.maps.unit_columns import Indicator, Term
 from discreto.core.query import Block, Sum
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
-from discreto.models.base.features import Space
+from discreto.models.base.estimator import TakesWeights, keep_all
+from discreto.models.base.features import Space, check_same
 from discreto.models.base.kinds import PrivateRegressor
 from discreto.models.base.signal_to_noise import COUNT, STRENGTHS, hear_strength
-from discreto.models.base.takes_weights import TakesWeights
-from discreto.models.base.weighted_rows import column_weights, weighted_rows
 from discreto.models.linear.coordinates import Design
 from discreto.models.linear.encoding import Encoding, affordable, spread_out
-from discreto.models.linear.least_squares import centred, least_squares
-from discreto.models.linear.products import Products, check_same
-from discreto.models.linear.residuals import Line, by_products, constant
-from discreto.models.linear.single_release import PLENTY, by_looks
+from discreto.models.linear.moments import (
+    Products,
+    centred,
+    column_weights,
+    least_squares,
+    weighted_rows,
+)
+from discreto.models.linear.residuals import (
+    PLENTY,
+    Line,
+    by_looks,
+    by_products,
+    constant,
+)
 from discreto.session.parameters import Reader
 from discreto.session.rng import Seed
 from discreto.session.session import Ask
 
+if TYPE_CHECKING:
+    from discreto.models.base.estimator import PrivateEstimator
+
 _METHODS = ("auto", "residuals", "weighted", "functional")
 _LEAST, _LARGEST = 1e-300, 1e300
 # Rows over the noise on their number, with Laplace and with Gaussian noise: below,
-# only a constant can be heard; below this times the number of columns, one release of
-# products is better than looks.
+# only a constant stands out; below this times the number of columns, one release of
+# products is better than questions about residuals.
 _CONSTANT, _PRODUCTS = (75, 35), (30, 5)
 _MEAN = Fraction(1, 10)  # of the cost, for the mean of the target
 
@@ -53,12 +65,12 @@ class _LinearParameters(NamedTuple):
 
     @property
     def looks(self) -> bool:
-        """Whether the line comes from looks at residuals."""
+        """True if the line comes from questions about residuals."""
         return self.method in ("auto", "residuals") and self.looks_fit
 
     @property
     def looks_fit(self) -> bool:
-        """Whether nothing else was asked for that looks do not have."""
+        """True if all parameters fit questions about residuals."""
         return self.row_norm is None and self.alpha is None and self.intercept
 
     @property
@@ -66,8 +78,8 @@ class _LinearParameters(NamedTuple):
         return "centre" if self.intercept else "zero"
 
 
-def _adds_up(model: Any) -> bool:
-    """Whether batches add up: sums of one release do, looks at residuals do not."""
+def _adds_up(model: PrivateEstimator) -> bool:
+    """Return True if batches add up: sums of a release do, residuals do not."""
     return not model._read().looks
 
 
@@ -76,16 +88,14 @@ class LinearRegression(TakesWeights, PrivateRegressor):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs; with ``delta`` the noise is Gaussian.
     method
         ``"auto"`` (default): ``"residuals"``, unless ``row_norm``, ``alpha`` or
         ``fit_intercept`` ask for ``"weighted"``. ``"residuals"``: the target is taken
         from its noisy median in units of its noisy spread; a first line comes from
-        products, and four looks at clipped residuals mend it. With few rows (declared,
-        or counted for a twentieth of the cost) it is one release of products, or a
-        constant; with millions, products of whole rows. Of many Categories those of
-        short lists take part first.
+        products, and four questions about clipped residuals improve it. With few rows
+        (declared, or counted for a twentieth of the cost) it is one release of
+        products, or a constant; with millions, products of whole rows. Of many
+        Categories those of short lists take part first.
         ``"weighted"``: one release, in which a row whose norm is above ``row_norm``
         gets a smaller weight.
         ``"functional"``: the functional mechanism, all rows count the same.
@@ -97,8 +107,8 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         shrinks the coefficients, from the size of the noise; ``0`` solves as it is.
     fit_intercept
         Whether the line need not pass through 0.
-    domain, bounds, target_bounds, ledger, random_state
-        As in every model; nothing here tosses public coins.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -118,7 +128,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
     Neighbours   as declared in the domain (default: one row added or removed).
     Asks         rows, median and spread of the target, how many rows are far from
                  there; then means, spreads, products, products with the target, four
-                 looks, or one sum of products.
+                 sums of residuals, or one sum of products.
                  ``"weighted"`` and ``"functional"``: one sum of products.
     Bound        sums: rows scaled to 2^30 grid steps (l1, or l2 with ``delta``),
                  products to 2^15 each; functional: 1 for each product at once
@@ -165,17 +175,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.row_norm = row_norm
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.domain = domain
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     @available_if(_adds_up)
     def partial_fit(self, X: Any, y: Any = None) -> LinearRegression:
@@ -228,7 +228,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         self._keep(read, unit, terms)
         self._name(terms, middle)
 
-    def _look(self, ask: Any, whole: Encoding) -> None:
+    def _look(self, ask: Ask, whole: Encoding) -> None:
         space = whole.space
         target_known = present_in((space.goal,), space.domain)
         known = present_in((space.goal, *space.numbers), space.domain)
@@ -288,7 +288,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         space: Space,
         gaussian: bool,
     ) -> tuple[Sum, Any, float]:
-        """What is asked, by what columns were multiplied, and steps per unit."""
+        """Return the question, the factors of the columns, and grid steps per unit."""
         width = len(names) + read.intercept
         numbers = tuple(name for name in names if isinstance(name, str))
         cells = present_in(numbers, space.domain)
@@ -311,7 +311,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return (Block(rows, "gram", share=1 - _MEAN), mean)
 
     def _solve(self, read: _LinearParameters, products: Products) -> tuple[Any, Any]:
-        """Coefficients on the scale of the question, the intercept first; the means."""
+        """Return coefficients on the scale of the question, intercept first; means."""
         moments = products.moments
         ridge, shrink = read.alpha or 0.0, read.alpha is None
         if not read.intercept:
@@ -338,18 +338,6 @@ class LinearRegression(TakesWeights, PrivateRegressor):
             self.intercept_ = float(start - self.coef_ @ middles[:-1])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The expected target of each row, within the bounds of the target. Free.
-
-        Parameters
-        ----------
-        X
-            Your own rows: a data frame, dict of columns or 2-d array of the features.
-
-        Returns
-        -------
-        array
-            One number for each row.
-        """
         X = self._rows(X)
         space = self.space_
         target = space.domain.number(space.goal)
@@ -358,7 +346,7 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return np.clip(scores, target.lower, target.upper)
 
     def row_weights(self, X: Any, y: Any) -> NDArray[Any]:
-        """The weight that each row of your own would have in a fit.
+        """Return the weight that each row of your own would have in a fit.
 
         With them as ``sample_weight``, ``reference()`` is this model without noise.
 
@@ -388,7 +376,6 @@ class LinearRegression(TakesWeights, PrivateRegressor):
         return np.minimum(1.0, rows.reach / size) ** 2
 
     def reference(self) -> Any:
-        """The same model without privacy, from scikit-learn."""
         from sklearn.linear_model import LinearRegression as Plain
         from sklearn.linear_model import Ridge
 

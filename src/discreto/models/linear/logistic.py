@@ -15,6 +15,7 @@ from discreto.core.domain.domain import Domain
 from discreto.core.maps import present_in
 from discreto.errors import ParameterError
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import TakesWeights, keep_all
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import (
@@ -25,7 +26,6 @@ from discreto.models.base.signal_to_noise import (
     only_shares,
     unit_strength,
 )
-from discreto.models.base.takes_weights import TakesWeights
 from discreto.models.base.views import Seen, WindowSearch, ask_windows, window_share
 from discreto.models.linear.coordinates import WIDE, frame, spreads
 from discreto.models.linear.encoding import Encoding, affordable, spread_out
@@ -47,8 +47,8 @@ _SEARCH = WindowSearch(12, inside=0.95, surely=0.5, caution=3.0, margin=1.0, nar
 # Rows over the noise on usual ones, with Laplace and with Gaussian noise, from which on
 # steps do more than add noise; a third more for more than two classes.
 _STEPS_FROM = (110, 45)
-_CLOSE = 1e-9  # scores that are further apart have different chances
-_ASSUMED = 5000  # rows for which steps are planned, where nobody says how many
+_CLOSE = 1e-9  # scores that are further apart have different probabilities
+_ASSUMED = 5000  # rows for which steps are planned, where the domain declares none
 
 
 class LogisticRegression(TakesWeights, PrivateClassifier):
@@ -56,8 +56,6 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
 
     Parameters
     ----------
-    epsilon, delta
-        What a fit costs; with ``delta`` the noise is Gaussian.
     method
         ``"auto"`` (default): class shares alone where rows are so few that nothing else
         can be known, ``"means"`` where steps would only add noise, else ``"gradient"``.
@@ -83,8 +81,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
     class_weight
         How much rows of each class count, ``{class: number}`` or a list in the order of
         the classes; public numbers, of which only the proportions matter.
-    domain, bounds, classes, ledger, random_state
-        As in every model; nothing here tosses public coins.
+    random_state
+        Not used.
 
     Attributes
     ----------
@@ -155,20 +153,9 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.max_iter = max_iter
-        self.C = C
-        self.clipping = clipping
-        self.class_weight = class_weight
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
-    def _learn(self, ask: Any, space: Space) -> None:
+    def _learn(self, ask: Ask, space: Space) -> None:
         read = Reader(self)
         method = read.choice("method", _METHODS)
         if not Encoding(space).names:
@@ -212,8 +199,8 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         weights = np.column_stack([weights[:, 0], slopes])
         self._keep(weights, spread_out(middle, terms, whole), whole)
 
-    def _look_around(self, ask: Any, space: Space, room: float) -> tuple[Any, Space]:
-        """A session about the part of the bounds where rows are, and what it is."""
+    def _look_around(self, ask: Ask, space: Space, room: float) -> tuple[Ask, Space]:
+        """Return a session about the bounds where rows are, and its space."""
         if room == math.inf:
             rows = ask.domain.rows or _ASSUMED
             room = rows * unit_strength(ask.cost)
@@ -224,7 +211,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return seen.ask(ask.sharing(1 - share), space), seen.space(space)
 
     def _task(self, read: Reader, terms: Encoding, gaussian: bool) -> Task:
-        """What is public about a fit on these terms."""
+        """Return the public facts of a fit on these terms."""
         space = terms.space
         return Task(
             terms.names,
@@ -241,7 +228,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         )
 
     def _clear(self, ask: Ask, task: Task, strength: float) -> float:
-        """How many rows there are, over the noise on a sum of usual ones."""
+        """Return the row count over the noise on a sum of usual rows."""
         rows = float(ask.domain.rows or _ASSUMED)
         if strength < math.inf:
             rows = max(strength, 1.0) / unit_strength(ask.cost)
@@ -249,7 +236,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return rows / (task.noise(ask, Fraction(1)) * usual)
 
     def _importance(self, space: Space) -> tuple[float, ...]:
-        """How much a row of each class counts, the most important one 1."""
+        """Return the weight of a row of each class; the largest is 1."""
         if self.class_weight is None:
             return ()
         given = self.class_weight
@@ -274,7 +261,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return 1 / read.number("C", 1e-9, 1e12, wanted="'auto' or a number above 0")
 
     def _steps(self, ask: Ask, task: Task, count: int) -> tuple[Start, Any]:
-        """Class sums, spreads, products, gradients: the first two, and coefficients."""
+        """Ask for class sums, spreads, products and gradients; return coefficients."""
         # Shares by measurement (docs/models/logistic.md): class sums are half of it.
         first, second, third = Fraction(1, 2), Fraction(1, 20), Fraction(3, 20)
         if task.width > WIDE:
@@ -301,33 +288,12 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         return {"view_": self.space_}
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """The scores of each row: one for two classes, else one for each class.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-        """
         X = self._rows(X)
         fill = getattr(self, "fill_", None)
         scores = Encoding(self.view_).scores(X, self.coef_, self.intercept_, fill)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One class for each row.
-        """
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
@@ -336,30 +302,16 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
         else:
             best = np.argmax(scores, axis=1)
             lead = -np.diff(np.sort(scores, axis=1)[:, -1:-3:-1], axis=1)[:, 0]
-        # Chances of nearly equal scores may be equal: then the first class is the one.
+        # Nearly equal scores may have equal probabilities: then the first class wins.
         close = np.flatnonzero(~(lead > _CLOSE))
         if close.size:
             best[close] = np.argmax(_chances(scores[close]), axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class. Free: it uses released numbers only.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         return _chances(self.decision_function(X))
 
     def reference(self) -> Any:
-        """The same model without privacy, from scikit-learn."""
         from sklearn.linear_model import LogisticRegression as Plain
 
         ridge = self._ridge(Reader(self))
@@ -367,7 +319,7 @@ class LogisticRegression(TakesWeights, PrivateClassifier):
 
 
 def _chances(scores: NDArray[Any]) -> NDArray[Any]:
-    """Probabilities of classes by their scores, or by the one of the second class."""
+    """Return class probabilities from scores, or from that of the second class."""
     if scores.ndim == 1:
         scores = np.column_stack([-scores / 2, scores / 2])
     chances = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -375,6 +327,6 @@ def _chances(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def _steps_for(clear: float) -> int:
-    """How many steps: the more, the less noise there is on them."""
+    """Return the number of steps: more of them where there is less noise."""
     more = 2.7 * math.log10(max(clear / 150, 1.0))
     return min(2 + round(more), _MOST_STEPS)

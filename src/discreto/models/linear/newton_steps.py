@@ -22,7 +22,7 @@ from discreto.core.maps.features import SUM_BITS
 from discreto.core.query import Block, Sum
 from discreto.models.linear.coordinates import Coordinates, rows_of, trim
 from discreto.models.linear.expanded_loss import Start, Task
-from discreto.models.linear.least_squares import Floats, part_signal
+from discreto.models.linear.moments import Floats, part_signal
 from discreto.session.session import Ask
 
 _NARROW = 0.2  # the least width of a column, for a ridge on [-1, 1]
@@ -30,7 +30,7 @@ _WIDEST = 10.0  # the spread of scores of the surest models
 
 
 def discriminant(task: Task, start: Start, frame: Coordinates) -> Floats:
-    """A linear discriminant with the noisy products, as far as these are known.
+    """Return a linear discriminant with the noisy products, as far as these are known.
 
     Where noise rules them it is the discriminant of the class sums alone.
     """
@@ -59,7 +59,7 @@ def discriminant(task: Task, start: Start, frame: Coordinates) -> Floats:
 def _length(
     slopes: Floats, ways: Floats, within: Floats, shares: Floats, frame: Coordinates
 ) -> float:
-    """How much of the discriminant the quadratic that was paid for wants."""
+    """Return the length of the discriminant at which the paid quadratic is lowest."""
     squares = float(shares @ (slopes**2).sum(axis=1))
     gain = float(shares @ (slopes * ways).sum(axis=1))
     noise = frame.doubt / (2 * math.sqrt(len(frame.products)))
@@ -118,7 +118,7 @@ def by_gradients(
 
 
 def _ridge(task: Task, frame: Coordinates, kept: float) -> Floats:
-    """The curvature of the ridge, for rows of which this much is kept."""
+    """Return the curvature of the ridge, for rows of which this much is kept."""
     ridge, scales = task.ridge, frame.scales
     if ridge is None:  # no heavier where bounds are wider than what is there
         ridge, scales = 1.0, np.maximum(scales, _NARROW)
@@ -129,7 +129,7 @@ def _ridge(task: Task, frame: Coordinates, kept: float) -> Floats:
 def _no_further(
     last: tuple[Floats, Floats], moved: Floats, curve: float, ridge: Floats
 ) -> Floats:
-    """The last move, no longer than a step that cannot overshoot.
+    """Return the last move, no longer than a step that cannot overshoot.
 
     An accelerated one may, where the loss bends; a later step would make up for it.
     """
@@ -140,7 +140,7 @@ def _no_further(
 
 
 def _unsure(turned: Floats, noise: float) -> Floats:
-    """Scores as sure as the noise of the last step lets them be (MacKay 1992).
+    """Return scores as sure as the noise of the last step lets them be (MacKay 1992).
 
     Rows are about 1 wide in every direction here, so scores are as wide as their
     coefficients are long; none is wider than rows can ever tell.
@@ -158,7 +158,7 @@ def _next(
     *,
     shrink: bool,
 ) -> tuple[Floats, float]:
-    """Where to go from the last point, by all points and gradients so far; how sure."""
+    """Return the next point, by all points and gradients so far, and how sure it is."""
     point, slope = path[-1]
     left, ahead = slope.ravel(), point.ravel()
     if len(path) > 1:

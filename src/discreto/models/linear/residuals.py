@@ -1,10 +1,10 @@
-"""Least squares from looks at residuals, in coordinates that were paid for.
+"""Least squares on noisy products, refined with noisy residuals.
 
 The target is measured from its noisy median in units of its noisy spread, so bounds
 that are too wide cost little. Products of turned rows and the target give a first line;
-each further look sums what is left of the target times the row, both clipped. Looks are
+each further question sums the residual times the row, both clipped. Answers are
 averaged by their precision, direction by direction, and what noise explains is left
-out, so the line is a constant where nothing else can be heard.
+out, so the line is a constant where nothing else stands out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from discreto.core.maps import (
 from discreto.core.maps.features import PRODUCT_BITS, SUM_BITS
 from discreto.core.query import Block, Cells, Choice, Everyone, Ones, Sum
 from discreto.models.linear.coordinates import (
+    WIDE,
     Coordinates,
     Design,
     ask_sums,
@@ -37,8 +38,9 @@ from discreto.models.linear.coordinates import (
     rows_of,
     spreads,
 )
-from discreto.models.linear.least_squares import (
+from discreto.models.linear.moments import (
     Floats,
+    Moments,
     centred,
     least_squares,
     moments_of,
@@ -53,15 +55,15 @@ _PLACES = 256  # of the median, over the range of the target
 _RINGS = 26  # of its spread, down to a 6,000th of the range
 _REACH = 3.0  # what is left of the target counts whole up to so many median distances
 _TARGET = 1.5  # the weight of the target beside a row
-# Shares by measurement (docs/models/linear.md); looks have what is left.
+# Shares by measurement (docs/models/linear.md); residuals have the rest.
 _PLACE, _SPREAD = Fraction(8, 100), Fraction(10, 100)
 _MEANS, _WIDTHS, _PRODUCTS = Fraction(5, 100), Fraction(7, 100), Fraction(10, 100)
 _LINE = Fraction(27, 100)
 _OUTSIDE = Fraction(2, 5)  # of the share for the spread, to see whether it holds
-_MANY = 0.05  # of the rows; no law of one piece has so many so far out
+_MANY = 0.05  # of the rows; no distribution of one piece has so many so far out
 _HIDDEN = 0.07  # the noise on a mean on [-1, 1], above which a median is noise
 _USUAL_MEAN = 0.4  # of a target on [-1, 1]
-_CENTRE = Fraction(12, 100)  # for the median, where there are no looks
+_CENTRE = Fraction(12, 100)  # for the median, where residuals are not asked for
 
 
 class Line(NamedTuple):
@@ -84,17 +86,17 @@ class _Estimate:
         self.precision = self.precision + 1 / variance
 
     def line(self) -> Floats:
-        """The mean, without what noise explains of each coordinate."""
+        """Return the mean, without what noise explains of each coordinate."""
         values = self.sums / self.precision
         return np.asarray(values * (1 - 1 / np.maximum(self.precision * values**2, 1)))
 
 
 def by_residuals(ask: Ask, design: Design, target: str) -> Line:
-    """A line through the rows; it asks for all of the cost."""
+    """Return a line through the rows; it asks for all of the cost."""
     middle, unit, many = _checked_place(ask, design.known, target, _PLACE, _SPREAD)
     if ask.fork(2, int(many)):
         return _by_products(ask, design, target, None, 1 - _PLACE - _SPREAD)
-    if many:  # a hidden run takes this way whatever it found: the whole range, then
+    if many:  # a hidden run takes this way in any case, then with the whole range
         middle, unit = 0.0, 1.0
     mean, total = _means(ask, design)
     room = total / design.noise(ask, Fraction(1))
@@ -110,7 +112,7 @@ def by_residuals(ask: Ask, design: Design, target: str) -> Line:
 
 
 def by_products(ask: Ask, design: Design, target: str) -> Line:
-    """A line from one release of products, for all of the cost: where rows are few."""
+    """Return a line from one release of products, for all of the cost."""
     middle, unit, many = _checked_place(ask, design.known, target, _CENTRE, _PLACE)
     way = ask.fork(2, int(many))
     # A hidden run has its way fixed, with as many questions; its place is still unsure.
@@ -125,7 +127,7 @@ def _by_products(
     place: tuple[float, float] | None,
     share: Fraction,
 ) -> Line:
-    """The same for a share, with a target about whose place something is known or not.
+    """Return a line from one release of products, for a share of the cost.
 
     Without, its whole range counts, and its mean is that of the products.
     """
@@ -159,7 +161,7 @@ def _by_products(
 
 
 def constant(ask: Ask, known: Cells, target: str) -> float:
-    """About the mean of the target on [-1, 1], for all of the cost.
+    """Return about the mean of the target on [-1, 1], for all of the cost.
 
     The plain mean is right on average. Where the range is so wide that its noise hides
     all of the target, the median is better, unless both differ by more than noise, or
@@ -174,7 +176,7 @@ def constant(ask: Ask, known: Cells, target: str) -> float:
 def _plain_mean(
     ask: Ask, known: Cells, target: str, share: Fraction
 ) -> tuple[float, float]:
-    """The mean on [-1, 1], drawn to the middle by its noise; and how unsure it is."""
+    """Return the mean on [-1, 1], shrunk by its noise, and its standard error."""
     query = Sum(known, (Block(Values((target,)), "pair"),))
     answer = ask.measure(query, "sums of the target", share)
     high, low = answer.tables[0][0] / (2.0 * (1 << SUM_BITS))
@@ -188,7 +190,7 @@ def _plain_mean(
 def _checked_place(
     ask: Ask, known: Cells, target: str, first: Fraction, second: Fraction
 ) -> tuple[float, float, bool]:
-    """The place of the target, and whether much of it is too far out for that."""
+    """Return the place of the target, and True if much of it is far from there."""
     part = second * _OUTSIDE
     middle, unit = _place(ask, known, target, first, second - part)
     return middle, unit, _part_outside(ask, known, target, (middle, 4 * unit), part)
@@ -197,7 +199,7 @@ def _checked_place(
 def _place(
     ask: Ask, known: Cells, target: str, first: Fraction, second: Fraction
 ) -> tuple[float, float]:
-    """About where the target is, and how far half of it is from there."""
+    """Return about where the target is, and how far half of it is from there."""
     tally = Sum(Bins(target, _PLACES), _COUNT)  # a missing target is in no bin
     chosen = ask.select(Choice(tally, Ranks((1,), 2)), "median of the target", first)
     middle = (2 * int(chosen.indices[0]) + 1) / _PLACES - 1
@@ -211,7 +213,7 @@ def _place(
 def _part_outside(
     ask: Ask, known: Cells, target: str, near: tuple[float, float], share: Fraction
 ) -> bool:
-    """Whether many rows are far from the median: then most of them have one value.
+    """Return True if many rows are far from the median: then most have one value.
 
     Amounts that are mostly 0 and marks of 0 and 1 have no spread by their median
     distance, and all that a line could say is in the other rows.
@@ -229,7 +231,7 @@ def _part_outside(
 
 
 def _means(ask: Ask, design: Design) -> tuple[Floats, float]:
-    """The mean row and about how many rows there are."""
+    """Return the mean row and about how many rows there are."""
     typical = design.typical
     rows = design.rows(np.zeros(design.width), typical, 1.0, 0.3)
     query = Sum(design.known, (Block(rows),))
@@ -260,7 +262,7 @@ def _first(
     goal: tuple[float, float],
     total: float,
 ) -> _First:
-    """A line from the products of turned rows and the target."""
+    """Return a line from the products of turned rows and the target."""
     width = len(seen.basis)
     room = total / design.noise(ask, _LINE)
     usual = design.usual(seen.dimension, width)
@@ -304,7 +306,7 @@ def _look(
     total: float,
     first: _First,
 ) -> Floats:
-    """The line after some looks at what is left."""
+    """Return the line after some questions about residuals."""
     asked = _PLACE + _SPREAD + _MEANS + _WIDTHS + _PRODUCTS + _LINE
     share = (1 - asked) / LOOKS
     room = total / design.noise(ask, share)
@@ -333,3 +335,73 @@ def _look(
         first.estimate.add(first.vectors.T @ line + step, noise + bend)
         line = np.clip(first.vectors @ first.estimate.line(), -1e6, 1e6)
     return np.asarray(line)
+
+
+PLENTY = (
+    25 * 4**10
+)  # rows over their noise; an eighth of it is nearer to it than to less
+_FIRST = Fraction(1, 10)  # of the cost, to see whether one release is enough
+_NOTHING = 1e-5  # of what no line explains: noise that costs so little is none
+
+
+def by_looks(ask: Ask, design: Design, target: str, strength: float) -> Line:
+    """Return a line through the rows, from as few passes as are needed.
+
+    Where rows are very many, a first release of products of whole rows tells whether
+    the noise of a second one will hardly move the line. It does where a column fills
+    little of its range: then residuals say more.
+    """
+    if strength < PLENTY / 8 or design.width > WIDE:
+        return by_residuals(ask, design, target)
+    rough = _products(ask, design, target, _FIRST)
+    ask = ask.sharing(1 - _FIRST)
+    if ask.fork(2, int(_spoiled(rough, design) > _NOTHING)):
+        return by_residuals(ask, design, target)
+    means, around = centred(_products(ask, design, target), shrink=True)
+    slopes = least_squares(around, shrink=True)
+    return Line(means[-1] - float(slopes @ means[:-1]), slopes, means[:-1])
+
+
+def _products(
+    ask: Ask, design: Design, target: str, share: Fraction = Fraction(1)
+) -> Moments:
+    """Ask for sums of products of ones, all terms and the target, unclipped."""
+    names = (*design.names, target)
+    longest = design.columns + 2.0  # each column has at most one 1
+    rows = Scaled(
+        names,
+        plain(np.zeros(len(names))),
+        plain(np.ones(len(names))),
+        1.0,
+        math.sqrt(longest) if design.gaussian else longest,
+        design.norm,
+        bits=PRODUCT_BITS,
+    )
+    query = Sum(design.known, (Block(rows, "gram"),))
+    answer = ask.measure(query, "products of whole rows", share)
+    upper, variance = answer.tables[0][0], answer.noises[0].variance
+    return moments_of(upper, variance, rows.steps() ** 2, np.ones(len(names) + 1))
+
+
+def _spoiled(rough: Moments, design: Design) -> float:
+    """Return about how much the noise of a second query adds to the squares left.
+
+    As a part of them. The indicators of a Category add up to 1, and mostly one of them
+    (for what is not declared) has no rows: there is nothing in two directions.
+    """
+    _, around = centred(rough, shrink=True)
+    slopes = least_squares(around, shrink=True)
+    gram, square = around.sums[:-1, :-1], max(float(around.sums[-1, -1]), 1e-300)
+    doubt = float(around.noise.max())
+    less = float(_FIRST / (1 - _FIRST)) ** (1 if design.gaussian else 2)
+    rough_size, size = (math.sqrt(v * len(gram)) for v in (doubt, doubt * less))
+    values, vectors = np.linalg.eigh(gram)
+    values, sure = (np.maximum(values - far, 0) for far in (0, 2 * rough_size))
+    # Noise moves the line, and the ridge against it draws the line to a constant.
+    moved = doubt * less * (1 + float(slopes @ slopes))
+    drawn = (2 * size * (vectors.T @ slopes)) ** 2
+    added = (moved + drawn) * values / (sure + size) ** 2
+    empty = 2 * (design.columns - int(np.sum(design.numbers)))
+    added[:empty] *= sure[:empty] > 0
+    left = square - float(slopes @ around.sums[:-1, -1])
+    return float(added.sum()) / max(left, 1e-3 * square)

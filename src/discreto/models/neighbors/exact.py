@@ -15,7 +15,6 @@ from discreto.core.cost import Amount, Cost
 from discreto.core.domain.domain import Domain
 from discreto.core.gate import bind, scale_for
 from discreto.core.maps import (
-    Everyone,
     NearestRows,
     NearestVotes,
     Ones,
@@ -24,11 +23,13 @@ from discreto.core.maps import (
 )
 from discreto.core.query import Block, Choice, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space
 from discreto.models.linear.encoding import INDICATOR, Encoding
 from discreto.models.neighbors.pay_per_prediction import Points, Voters
 from discreto.session.parameters import Reader
 from discreto.session.session import Session
+from discreto.stats._base import complete_in, complete_note
 
 _COUNT = Fraction(1, 20)  # the share that counts rows
 _MOST_NEIGHBORS = 1 << 20
@@ -51,7 +52,7 @@ class KNeighborsClassifier(Voters):
     ----------
     n_neighbors
         How many rows vote. By default four times the scale of the noise, so that a
-        clear majority is heard over it, but no more than rows over classes (a noisy
+        clear majority stands out of it, but no more than rows over classes (a noisy
         count of rows takes a twentieth of the cost), and at least 5.
     epsilon, delta
         What each call of ``predict`` costs; ``delta`` above 0 lets the noise grow
@@ -101,21 +102,20 @@ class KNeighborsClassifier(Voters):
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
+        keep_all(self, locals())
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
         domain = ask.domain
         if self.n_neighbors is not None or domain.neighbours == "replace":
             return float(domain.rows or math.inf), Fraction(1)
-        query = Sum(Everyone(), (Block(Ones()),))
-        answer = ask.measure(query, "number of rows", _COUNT)
-        return float(answer.tables[0][0, 0]), 1 - _COUNT
+        names = (*self.space_.numbers, self.space_.goal)
+        cells, gaps = complete_in(names, domain)
+        answer = ask.measure(Sum(cells, (Block(Ones()),)), "number of rows", _COUNT)
+        rows = answer.tables[0][:, 0]
+        if gaps:
+            noise = answer.noises[0].variance
+            ask.remark(complete_note(names, rows[:1], rows[1:], noise))
+        return float(rows.sum()), 1 - _COUNT
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         read, score = Reader(self), NearestVotes(len(points), len(space.classes))
@@ -131,7 +131,7 @@ class KNeighborsClassifier(Voters):
         return Choice(NearestRows(names, space.goal, points, k), score)
 
     def reference(self) -> Any:
-        """The estimator without noise; it wants columns on [-1, 1]."""
+        """Return the estimator without noise, for columns on [-1, 1]."""
         from sklearn import neighbors as plain
 
         return plain.KNeighborsClassifier(self.n_neighbors or 5)
@@ -148,8 +148,8 @@ class RadiusNeighborsClassifier(Voters):
     Parameters
     ----------
     radius
-        The reach, in columns scaled to [-1, 1]; by default a quarter of the root of
-        the number of columns. A point that nobody reaches gets a class by chance.
+        The radius, in columns scaled to [-1, 1]; by default a quarter of the root of
+        the number of columns. A point that no row reaches gets a random class.
         Points that lack some columns get a smaller one, by the root of those left.
     epsilon, delta, domain, bounds, classes, ledger
         As for :class:`KNeighborsClassifier`.
@@ -195,13 +195,7 @@ class RadiusNeighborsClassifier(Voters):
         classes: Any = None,
         ledger: Charger | None = None,
     ) -> None:
-        self.radius = radius
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
+        keep_all(self, locals())
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
         names = Encoding(space, INDICATOR).names
@@ -214,7 +208,7 @@ class RadiusNeighborsClassifier(Voters):
         return Choice(reached, ReachVotes(len(points), len(space.classes)))
 
     def reference(self) -> Any:
-        """The estimator without noise; it wants columns on [-1, 1]."""
+        """Return the estimator without noise, for columns on [-1, 1]."""
         from sklearn import neighbors as plain
 
         return plain.RadiusNeighborsClassifier(self.radius or 1.0)

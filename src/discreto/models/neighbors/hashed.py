@@ -13,15 +13,18 @@ from discreto.core.cost import Amount
 from discreto.core.domain.domain import Domain
 from discreto.core.maps import (
     Categories,
+    Completeness,
     Everyone,
     Memberships,
     Ones,
+    Present,
     Sides,
     Values,
     present_in,
 )
 from discreto.core.query import Block, Sum
 from discreto.models.base.arrays import Bounds
+from discreto.models.base.estimator import keep_all
 from discreto.models.base.features import Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.signal_to_noise import SizeUp, ask_shares, size_up
@@ -37,6 +40,7 @@ from discreto.models.neighbors.hashing import (
 from discreto.session.parameters import Reader
 from discreto.session.rng import Seed, generator
 from discreto.session.session import Ask
+from discreto.stats._base import complete_note
 
 _WINDOWS = Fraction(1, 10)  # of the cost, to learn where the numbers are
 _LOCATE = Fraction(1, 10)  # the share that finds the middle of the rows
@@ -54,12 +58,10 @@ class CellNeighborsClassifier(PrivateClassifier):
     ----------
     n_tables
         How many hash tables; by default 8 epsilon^0.6 (2 to 64): more tables see more
-        and hear less.
+        and see less.
     n_cuts
         Hyperplanes of a table, which has 2^n_cuts cells; by default 4, or 3 if there
         are no more than four tables, which is when noise is large.
-    epsilon, delta
-        What a fit costs. ``delta`` above 0 takes Gaussian noise instead of Laplace.
     domain, bounds, classes, ledger
         The public facts and the payer when ``fit`` gets arrays or frames.
     random_state
@@ -124,15 +126,7 @@ class CellNeighborsClassifier(PrivateClassifier):
         ledger: Charger | None = None,
         random_state: Seed = None,
     ) -> None:
-        self.n_tables = n_tables
-        self.n_cuts = n_cuts
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+        keep_all(self, locals())
 
     def _learn(self, ask: Ask, space: Space) -> None:
         read = Reader(self)
@@ -169,7 +163,7 @@ class CellNeighborsClassifier(PrivateClassifier):
     def _look_around(
         self, ask: Ask, space: Space, look: SizeUp
     ) -> tuple[Ask, Space, Fraction]:
-        """The view that the model learns from, and the share that is left."""
+        """Return the view that the model learns from, and the share that is left."""
         seen, left = Seen(), Fraction(1)
         if look.way == 2 and space.numbers:
             seen, left = Seen(ask_windows(ask, space, _WINDOWS)), left - _WINDOWS
@@ -177,33 +171,32 @@ class CellNeighborsClassifier(PrivateClassifier):
         return seen.ask(ask, space), self.view_, left
 
     def _locate(self, ask: Ask, space: Space, left: Fraction) -> tuple[Any, Fraction]:
-        """About where the rows are, and the share that is left after asking."""
+        """Return about where the rows are, and the share that is left after asking."""
         names = space.numbers
         if not names:
             return np.empty(0), left
         values, cells = Values(names), present_in(names, space.domain)
-        if space.domain.neighbours == "replace" and isinstance(cells, Everyone):
+        replace = space.domain.neighbours == "replace"
+        if replace and isinstance(cells, Everyone):
             blocks: tuple[Block, ...] = (Block(values),)
         else:
             one = Fraction(1, 1 + len(names))
             blocks = (Block(Ones(), share=one), Block(values, share=1 - one))
+        gaps = isinstance(cells, Present)
+        if gaps and not replace:
+            # Rows without all values have a cell of their own. A row is in one of both
+            # cells, so counting them moves no bound and adds no noise.
+            cells = Completeness(names)
         answer = ask.measure(Sum(cells, blocks), "middle of the rows", _LOCATE)
+        if gaps:
+            counts = answer.tables[0][:, 0].astype(float)
+            # A replaced row would move both counts, but then their sum is public.
+            others = [(space.domain.rows or 0) - counts[0]] if replace else counts[1:]
+            variance = answer.noises[0].variance
+            ask.remark(complete_note(names, counts[:1], others, variance))
         return middle(answer, space.domain), left - _LOCATE
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """The probability of each class, from the cells of each row. Free.
-
-        Parameters
-        ----------
-        X
-            Rows of your own: a data frame, a dict of columns, or a 2-d array with the
-            features of the fit.
-
-        Returns
-        -------
-        array
-            One line for each row, one column for each class.
-        """
         X = self._rows(X)
         batch, rows = self.space_.batch(X)
         space = self.view_
@@ -220,7 +213,6 @@ class CellNeighborsClassifier(PrivateClassifier):
         return {"view_": self.space_, "fill_": 0 * self.space_.centres()}
 
     def reference(self) -> Any:
-        """What it stands in for; scikit-learn has no such estimator of its own."""
         from sklearn.neighbors import KNeighborsClassifier
 
         return KNeighborsClassifier()

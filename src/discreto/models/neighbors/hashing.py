@@ -1,6 +1,6 @@
 """Random cuts around the middle of the rows, and votes from noisy counts. All public.
 
-Nothing here sees a row: numbers come from releases, from the domain or from coins.
+Nothing here sees a row: numbers come from releases, the domain or public seeds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_TABLES = 64
 
 
 def table_count(cost: Cost, domain: Domain) -> int:
-    """How many tables are worth their noise: 8 epsilon^0.6 (measured, see the docs).
+    """Return how many tables are worth their noise: 8 epsilon^0.6 (measured).
 
     With Gaussian noise ``n`` tables cost only the root of ``n`` in noise: the count
     is the one whose noise is that of as many tables with Laplace noise.
@@ -44,12 +44,12 @@ def table_count(cost: Cost, domain: Domain) -> int:
 
 
 def cut_count(tables: int) -> int:
-    """Sixteen cells a table, or eight where noise leaves room for few tables."""
+    """Return sixteen cells a table, or eight where noise allows few tables."""
     return 4 if tables > 4 else 3
 
 
 def middle(answer: Measurement, domain: Domain) -> Array:
-    """The means of the Number features, shrunk by what is known of their noise."""
+    """Return the means of the Number features, shrunk by their noise."""
     noise = answer.noises[-1].variance / 4.0**SUM_BITS
     sums = answer.tables[-1][0] / float(1 << SUM_BITS)
     rows = domain.rows if len(answer.tables) == 1 else answer.tables[0][0, 0]
@@ -108,7 +108,7 @@ def _directions(count: int, width: int, coins: Generator) -> Array:
 
 
 def as_tuples(array: Array) -> Any:
-    """An array as nested tuples."""
+    """Return an array as nested tuples."""
     out = array.tolist()
 
     def freeze(part: Any) -> Any:
@@ -118,7 +118,7 @@ def as_tuples(array: Array) -> Any:
 
 
 def log_votes(counts: Array, variance: float) -> tuple[Array, Array]:
-    """Class shares, and the log odds of each class in each cell against its share.
+    """Return class shares, and each class's log odds in each cell against its share.
 
     ``counts`` has tables x cells x classes. The more noise, the more rows a cell needs
     before it may differ from the whole.
@@ -134,12 +134,12 @@ def log_votes(counts: Array, variance: float) -> tuple[Array, Array]:
     doubt = (1 + math.sqrt(variance)) / 2
     usual = counts.sum(axis=2, keepdims=True) * prior
     odds = np.log((counts + doubt) / (usual + doubt))
-    # Counts below 0 were cut off: rare classes look frequent everywhere. What rows do
+    # Counts below 0 were cut off: rare classes seem frequent everywhere. What rows do
     # to the mean of such logarithms is to make it less than 0.
     return prior, odds - np.maximum(odds.mean(axis=(0, 1)), 0)
 
 
 def softmax(logs: Array) -> Any:
-    """Probabilities from logs, row by row."""
+    """Return probabilities from logs, row by row."""
     out = np.exp(logs - logs.max(axis=1, keepdims=True))
     return out / out.sum(axis=1, keepdims=True)

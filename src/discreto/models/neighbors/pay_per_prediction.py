@@ -21,6 +21,7 @@ from discreto.errors import ParameterError, UnsafeError
 from discreto.models.base.features import Array, Ready, Space
 from discreto.models.base.kinds import PrivateClassifier
 from discreto.models.base.privacy import Privacy
+from discreto.models.base.warnings import warn_of_gaps
 from discreto.models.linear.encoding import INDICATOR, Encoding
 from discreto.session.parameters import Reader, whole
 from discreto.session.perform import perform
@@ -75,7 +76,7 @@ class Voters(PrivateClassifier):
         return self
 
     def predict(self, X: Any, epsilon: Any = None) -> NDArray[Any]:
-        """The class that most neighbours of each row have, up to noise.
+        """Return the class that most neighbours of each row have, up to noise.
 
         Parameters
         ----------
@@ -121,7 +122,9 @@ class Voters(PrivateClassifier):
                 "answers from. Fit it again."
             )
         label = f"{type(self).__name__}: {_count(sum(len(p) for _, p in groups))}"
-        return perform(table, lambda ask: self._talk(ask, groups), cost, label).result
+        done = perform(table, lambda ask: self._talk(ask, groups), cost, label)
+        warn_of_gaps("; ".join(done.remarks))
+        return done.result
 
     def _talk(self, ask: Session, groups: Groups) -> Array:
         rows, left = self._count_rows(ask)
@@ -145,7 +148,7 @@ class Voters(PrivateClassifier):
         rows: int | None = None,
         queries: int = 1,
     ) -> Plan:
-        """What predicting rows would ask and spend, at worst.
+        """Return what predicting rows would ask and spend, at worst.
 
         Parameters
         ----------
@@ -172,12 +175,12 @@ class Voters(PrivateClassifier):
         return rehearse(domain, lambda ask: probe._talk(ask, groups), cost)[0]
 
     def _count_rows(self, ask: Session) -> tuple[float, Fraction]:
-        """About how many rows there are, if that matters, and the share left."""
+        """Return about how many rows there are, if that matters, and the share left."""
         return math.inf, Fraction(1)
 
     def _votes(self, points: Points, space: Space, cost: Cost, rows: float) -> Choice:
-        """The question that gets the votes at some points."""
-        raise NotImplementedError
+        """Return the question that gets the votes at some points."""
+        raise NotImplementedError  # each kind of neighbours has its own
 
     @property
     def predict_proba(self) -> Any:
@@ -194,7 +197,7 @@ class Voters(PrivateClassifier):
 
 
 def shares(points: Points, cost: Cost) -> Iterator[tuple[Points, Fraction]]:
-    """Points that are asked together, and their share of the cost.
+    """Yield points that are asked together, and their share of the cost.
 
     Pure epsilon adds up over points in any case, so one question is enough. Under rho
     each point is a question of its own: then noise grows with the root of their number.
@@ -211,7 +214,7 @@ def _one_point(space: Space) -> Points:
 
 
 def _by_gaps(space: Space, unit: Array) -> Iterator[tuple[Space, Array, Array]]:
-    """Rows that lack the same columns: what is left of the space, who, and which terms.
+    """Return groups of rows that lack the same columns: space, rows and terms left.
 
     Rows without gaps come first; a row without any value has a space without features.
     """
@@ -225,7 +228,7 @@ def _by_gaps(space: Space, unit: Array) -> Iterator[tuple[Space, Array, Array]]:
 
 
 def everybody(target: str) -> Choice:
-    """The votes of all rows, for a point of which nothing is known."""
+    """Return the votes of all rows, for a point of which nothing is known."""
     classes = Categories((target,), declared=True)
     return Choice(Sum(classes, (Block(Ones()),)), Largest())
 

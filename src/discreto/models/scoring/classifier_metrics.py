@@ -2,7 +2,7 @@
 
 An interval *for these rows* covers what the score is on the table, over the noise. One
 *for the population* covers what it is in the population that the rows were drawn from:
-noise and sampling together. Both are made from released numbers and public laws.
+noise and sampling together. Both follow from releases and public distributions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ModelScore:
     note: str = ""
 
     def release(self, level: float, *, population: bool) -> Release:
-        """The value with one of the intervals."""
+        """Return the value with one of the intervals."""
         about = population and self.population is not None
         low, high = (self.population if about else None) or self.rows
         return Release(
@@ -65,7 +65,7 @@ def around(
     ends: tuple[float, float] = (0.0, 1.0),
     note: str = "",
 ) -> ModelScore:
-    """A smooth function of noisy numbers, which moves with them by ``weights``."""
+    """Return a smooth function of noisy numbers, which moves by ``weights``."""
 
     def interval(deviation: float) -> Ends:
         far = combined_reach(weights, noise, level, deviation)
@@ -84,7 +84,7 @@ def share(
     noise: Noise,
     level: float,
 ) -> ModelScore:
-    """A share of noisy counts, which are sums of so many cells each."""
+    """Return a share of noisy counts, which are sums of so many cells each."""
     value, *rows = share_interval(yes, no, cells, noise, level)
     population = share_interval(yes, no, cells, noise, level, population=True)[1:]
     return ModelScore(label, value, (rows[0], rows[1]), population)
@@ -93,7 +93,7 @@ def share(
 def stacked(
     label: str, scores: Sequence[ModelScore], keys: tuple[Any, ...]
 ) -> ModelScore:
-    """Scores side by side under their keys."""
+    """Return scores side by side under their keys."""
     value = np.array([one.value for one in scores])
     rows, population = (
         tuple(np.array([getattr(one, sense)[end] for one in scores]) for end in (0, 1))
@@ -107,7 +107,7 @@ def stacked(
 def of_confusion(
     counts: Floats, noise: Noise, classes: Sequence[Any], level: float
 ) -> dict[str, ModelScore]:
-    """What a confusion matrix says; ``counts`` are (groups, true, predicted)."""
+    """Return the metrics of a confusion matrix: (groups, true, predicted)."""
     groups, size, _ = counts.shape
     whole = counts.sum(axis=0)
     far = reach(noise, level)
@@ -148,7 +148,7 @@ def _accuracy(counts: Floats, groups: int, noise: Noise, level: float) -> ModelS
 def _most_frequent(
     counts: Floats, groups: int, noise: Noise, level: float
 ) -> ModelScore:
-    """The accuracy of a model that always names the most frequent class."""
+    """Return the accuracy of a model that always names the most frequent class."""
     size, sums = len(counts), counts.sum(axis=1)
     most = float(sums.max())
     cells = groups * size, groups * size * (size - 1)
@@ -157,7 +157,7 @@ def _most_frequent(
 
 
 def _macro_f1(counts: Floats, groups: int, noise: Noise, level: float) -> ModelScore:
-    """The mean over classes of 2 TP / (2 TP + FP + FN)."""
+    """Return the mean over classes of 2 TP / (2 TP + FP + FN)."""
     size, right = len(counts), np.diagonal(counts)
     both = np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1.0)
     pull = (
@@ -180,7 +180,7 @@ def of_groups(
     names: Sequence[Any],
     level: float,
 ) -> dict[str, ModelScore]:
-    """The same for each group: accuracy, recall, and how often each class is said."""
+    """Return for each group: accuracy, recall, and how often classes are predicted."""
     size = len(classes)
     accuracy = [_accuracy(group, 1, noise, level) for group in counts]
     pairs = [(group, k) for group in range(len(counts)) for k in range(size)]
@@ -203,13 +203,13 @@ def of_groups(
 def of_calibration(
     bins: Floats, noise: Noise, keys: tuple[str, ...], level: float
 ) -> ModelScore:
-    """How often each range of confidence was right; ``bins`` are (wrong, right)."""
+    """Return the accuracy in each range of confidence; ``bins`` are (wrong, right)."""
     rows = [share("right", right, wrong, (1, 1), noise, level) for wrong, right in bins]
     return stacked(CALIBRATION, rows, keys)
 
 
 def of_score_bins(tables: Sequence[Ints], noise: Noise, level: float) -> ModelScore:
-    """The mean area under the curve of one class against the rest, for each table."""
+    """Return the mean area under the curve of one class against the rest."""
     weights, value, variance = [], 0.0, 0.0
     for table in tables:
         negative, positive = table[:, 0].astype(float).reshape(2, SCORE_BINS)
@@ -227,7 +227,7 @@ def of_score_bins(tables: Sequence[Ints], noise: Noise, level: float) -> ModelSc
 
 
 def _area(positive: Floats, negative: Floats) -> tuple[float, Floats, Floats]:
-    """The chance that a positive row scores higher, ties half, and its slopes."""
+    """Return the probability that a positive row scores higher, and its slopes."""
     many, others = max(positive.sum(), 1.0), max(negative.sum(), 1.0)
     below = (np.cumsum(negative) - negative / 2) / others
     above = 1 - (np.cumsum(positive) - positive / 2) / many
@@ -244,7 +244,7 @@ def of_loss_parts(
     note: str = "",
     least: float = 0.0,
 ) -> ModelScore:
-    """A mean loss of rows that count up to ``most``.
+    """Return a mean loss of rows that count up to ``most``.
 
     The variance of a row's loss is known by its noisy square, and taken to be at least
     ``least`` times the squared mean (2 for squares of normal errors).

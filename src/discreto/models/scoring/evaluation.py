@@ -1,4 +1,4 @@
-"""How good is a model on private rows? A question like any other, and paid for.
+"""Evaluation of a model on private rows: a question like any other, and paid for.
 
 The rows are compared with the model's predictions behind the gate; what comes out is a
 noisy confusion matrix, noisy sums of losses, noisy counts of scores. Each score has two
@@ -62,8 +62,8 @@ class Evaluation:
     baseline
         The share of the most frequent class: what always naming it would get right.
     auc
-        The chance that a row of a class scores higher than one of another; with more
-        than two classes, the mean of each class against the rest.
+        The probability that a row of a class scores higher than one of another; with
+        more than two classes, the mean of each class against the rest.
     log_loss, brier
         The mean of minus the logarithm of the true class's probability, and of the
         squared error of probabilities (over all classes where there are more than two).
@@ -127,7 +127,7 @@ class Evaluation:
 
 
 def _with_rows(release: Release) -> Release:
-    """A calibration without the ranges of which nothing is known."""
+    """Return a calibration without the ranges of which nothing is known."""
     if release.label != CALIBRATION:
         return release
     wide = np.subtract(release.high, release.low) >= 1
@@ -235,7 +235,7 @@ def evaluate(
 def _shares(
     metrics: str | Sequence[str] | None, known: dict[str, int]
 ) -> dict[str, Fraction]:
-    """What part of the cost each metric has."""
+    """Return the share of the cost that each metric has."""
     wanted = [metrics] if isinstance(metrics, str) else list(metrics or known)
     if not wanted or any(name not in known for name in wanted):
         raise ParameterError(
@@ -247,7 +247,7 @@ def _shares(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What an evaluation asks for."""
+    """The parts of an evaluation's question."""
 
     text: str
     goal: str

@@ -62,7 +62,7 @@ def _inside(cells: Any, inner: Any) -> Any:
 
 
 def _clip(counts: Floats, noise: Noise) -> float:
-    """Where squared errors are cut off, from noisy counts by falling size.
+    """Return where squared errors are cut off, from noisy counts by falling size.
 
     Nearly three times the size of error beyond which no rows can be told from the
     noise: what is cut off is then the far end of a few rows.
@@ -74,7 +74,7 @@ def _clip(counts: Floats, noise: Noise) -> float:
 
 
 def _skewed(mse: ModelScore) -> ModelScore:
-    """The same, with ends for the population that are as far in logarithms.
+    """Return the same, with ends for the population that are as far in logarithms.
 
     The spread of squared errors from sample to sample grows with their mean, so that a
     sample with a small mean looks surer than it is.
@@ -97,7 +97,7 @@ def _root(mse: ModelScore, unit: str) -> ModelScore:
 
 
 def _window(ask: Ask, goal: str, part: Fraction) -> tuple[float, float]:
-    """A range about the median, six times as wide as the middle half of the values."""
+    """Return a range about the median, six times as wide as the middle half."""
     places = place_grid(goal, ask.domain)
     tally, centres = Sum(places.cells(), (Block(Ones()),)), places.centres()
     found = []

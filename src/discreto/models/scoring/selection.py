@@ -2,7 +2,7 @@
 
 A few candidates are all fitted, each with its part of the cost, and a noisy choice
 takes one. Many are fitted as hidden runs: only the best of a secret random part of
-them is ever shown, which costs about three fits whatever their number.
+them is ever shown, which costs about three fits for any number of them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from discreto.core.maps.predictions import (
     check_columns,
 )
 from discreto.core.query import Block, Choice, Sum
-from discreto.errors import ParameterError
+from discreto.errors import ParameterError, UnsafeError
 from discreto.models.base.estimator import PrivateEstimator
 from discreto.models.base.features import Space
 from discreto.models.base.signal_to_noise import CLOSE_STRENGTHS, row_counts, way_of
 from discreto.models.interop import json as persist
+from discreto.models.neighbors.pay_per_prediction import Voters
 from discreto.session.parameters import choice, whole
 from discreto.session.perform import choosy_gate
 from discreto.session.plan import Plan
@@ -99,12 +100,14 @@ def select(
     ------
     BudgetError
         A ledger has less left. Nothing was charged.
+    UnsafeError
+        A candidate pays for every prediction. Nothing was charged.
 
     Privacy
     -------
     All of it is charged in one entry before the first row is read. In hidden runs
     neither the other fits nor any score nor the number of runs that were drawn is
-    shown, and all fits are made whatever was drawn, so the time does not tell it
+    shown, and all fits are made in any case, so the time does not tell it
     either: ``docs/proofs/selection.md``. Where the domain does not declare ``rows``,
     a noisy row count for ε/40 comes first. It is public, and all fits use it instead
     of counts of their own.
@@ -124,6 +127,13 @@ def select(
     """
     if not candidates:
         raise ParameterError("select needs at least one candidate.")
+    for candidate in candidates:
+        if isinstance(candidate, Voters):
+            raise UnsafeError(
+                f"select scores predictions of private rows, and "
+                f"{type(candidate).__name__} pays for every prediction. Use "
+                "CellNeighborsClassifier, which is trained once."
+            )
     choice(method, "method", ("auto", *_SHARE), of="select")
     repeats = whole(repeats, "repeats", of="select")
     amount, chance = read_amount(epsilon, "epsilon"), read_delta(delta)
@@ -143,7 +153,7 @@ def select(
 def _kinder_method(
     count: int, runs: HiddenRuns, epsilon: Fraction, delta: Fraction
 ) -> Method:
-    """The method that leaves a fit more of the cost. Public facts alone decide."""
+    """Return the method that leaves a fit more of the cost, from public facts."""
     hidden = runs.each(epsilon, delta) * (1 - _SHARE["hidden"])
     plain = Cost.of(epsilon, delta) * ((1 - _SHARE["all"]) / count)
     return "all" if plain.covers(hidden) else "hidden"
@@ -156,7 +166,7 @@ def _check(
     part: Cost,
     judge: Table,
 ) -> None:
-    """Whatever can be refused is refused here, before it is paid."""
+    """Refuse what cannot be done, before anything is paid."""
     for model in candidates:
         space = model._space(table.domain, y)
         model._plan_for(space, part)
@@ -165,7 +175,7 @@ def _check(
 
 
 def _whole(winner: Model, cost: Cost, paid: Reservation) -> Model:
-    """The winner; what protects its rows is what all fits and the choice cost."""
+    """Return the winner; its privacy is that of all fits and the choice together."""
     winner.selection_cost_ = str(cost)
     receipt = paid.receipt
     winner.privacy_ = replace(winner.privacy_, cost=receipt.cost, receipt=receipt)
@@ -218,7 +228,7 @@ class _HiddenContest(Generic[Model]):
         count = self._count_cost(epsilon, delta)
         each = self.runs.each(epsilon - count.epsilon, delta)
         fit, score = each * (1 - share), each * share
-        # Whatever the count will be, every fit was rehearsed before it is paid for.
+        # For every possible count, every fit was rehearsed before it is paid for.
         forms = [self._forms(fit, rows) for rows in _rows_of(fit, count)]
         label = f"select among {len(self.candidates)} models, hidden"
         facts = self._facts(each) | ({"rows": count.to_dict()} if count else {})
@@ -250,7 +260,7 @@ class _HiddenContest(Generic[Model]):
         return self.runs.total(each, delta) + count
 
     def _count_cost(self, epsilon: Fraction, delta: Fraction) -> Cost:
-        """The cost of counting rows before the runs; nothing if no fit depends on it.
+        """Return the cost of counting rows before the runs; 0 if no fit depends on it.
 
         Each fit would otherwise count for itself, out of sight, and how long it takes
         would depend on what it found.
@@ -274,7 +284,7 @@ class _HiddenContest(Generic[Model]):
         return way_of(float(answer.tables[0][0, 0]) - doubt, fit, CLOSE_STRENGTHS)
 
     def _forms(self, fit: Cost, rows: int | None) -> list[tuple[Space, Form]]:
-        """The space and the form of each candidate's fits, from public facts."""
+        """Return the space and the form of each candidate's fits, from public facts."""
         gate, out = choosy_gate(self.table), []
         judge = (self.validation or self.table).domain
         for model in self.candidates:
@@ -290,7 +300,7 @@ class _HiddenContest(Generic[Model]):
 
 
 def _rows_of(fit: Cost, count: Cost) -> tuple[int | None, ...]:
-    """The row counts among which a noisy count chooses, if there is one."""
+    """Return the row counts among which a noisy count chooses, if there is one."""
     return row_counts(fit, CLOSE_STRENGTHS) if count else (None,)
 
 

@@ -6,6 +6,7 @@ from discreto.core.cost import Amount
 from discreto.release.release import LEVEL, Release
 from discreto.session.parameters import read_level, truth
 from discreto.stats._base import Names, names_of, run
+from discreto.stats._docstrings import documented
 from discreto.stats.covariances import Covariance
 from discreto.stats.moments import Count, Mean, Total, Variance
 from discreto.stats.population import LeveledMean
@@ -13,6 +14,7 @@ from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented(Count)
 @checked
 def count(
     table: Table,
@@ -22,33 +24,12 @@ def count(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """How many rows there are, in all or in each group of public categories.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    by : str or list of str, optional
-        Category columns; the answer then has one number for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Count rows, in all or in each group of public categories.
 
     Returns
     -------
     Release
         The number of rows, or one for each group.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Count`.
 
     Examples
     --------
@@ -62,6 +43,7 @@ def count(
     return run(table, Count(names_of(by)), epsilon, delta, key)
 
 
+@documented(Total)
 @checked
 def sum(
     table: Table,
@@ -72,35 +54,12 @@ def sum(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The sum of a column; missing values add nothing.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    by : str or list of str, optional
-        Category columns; the answer then has one number for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Return the sum of a column; missing values add nothing.
 
     Returns
     -------
     Release
         The sum, or one for each group.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Total`.
 
     Examples
     --------
@@ -114,6 +73,7 @@ def sum(
     return run(table, Total(column, names_of(by)), epsilon, delta, key)
 
 
+@documented(Mean)
 @checked
 def mean(
     table: Table,
@@ -126,40 +86,12 @@ def mean(
     population: bool = False,
     level: float = LEVEL,
 ) -> Release:
-    """The mean of a column over the rows in which it is present.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    by : str or list of str, optional
-        Category columns; the answer then has one number for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
-    population
-        Whether the interval is for the population that the rows were drawn from, noise
-        and sampling together, and not for this table.
-    level
-        With what probability the interval covers.
+    """Return the mean of a column over the rows in which it is present.
 
     Returns
     -------
     Release
         The mean, or one for each group, with its 95 % interval.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Mean`.
 
     Examples
     --------
@@ -178,6 +110,7 @@ def mean(
     return run(table, Mean(column, names_of(by)), epsilon, delta, key)
 
 
+@documented(Variance)
 @checked
 def variance(
     table: Table,
@@ -188,35 +121,12 @@ def variance(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The variance of a column (divided by n, as in numpy).
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    by : str or list of str, optional
-        Category columns; the answer then has one for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Return the variance of a column (divided by n, as in numpy).
 
     Returns
     -------
     Release
         The variance; missing values do not count.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Variance`.
 
     Examples
     --------
@@ -230,6 +140,7 @@ def variance(
     return run(table, Variance(column, by=names_of(by)), epsilon, delta, key)
 
 
+@documented(Variance)
 @checked
 def std(
     table: Table,
@@ -240,35 +151,12 @@ def std(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The standard deviation of a column (divided by n, as in numpy).
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    by : str or list of str, optional
-        Category columns; the answer then has one for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Return the standard deviation of a column (divided by n, as in numpy).
 
     Returns
     -------
     Release
         The standard deviation; missing values do not count.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Variance`.
 
     Examples
     --------
@@ -283,6 +171,7 @@ def std(
     return run(table, statistic, epsilon, delta, key)
 
 
+@documented(Covariance)
 @checked
 def covariance(
     table: Table,
@@ -292,33 +181,17 @@ def covariance(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The covariance of two columns, or the matrix of several.
+    """Return the covariance of two columns, or the matrix of several.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     columns : str or list of str
         Two or more Number columns.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         A number for two columns, else a matrix.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Covariance`.
 
     Examples
     --------
@@ -333,6 +206,7 @@ def covariance(
     return run(table, Covariance(names_of(columns)), epsilon, delta, key)
 
 
+@documented(Covariance)
 @checked
 def correlation(
     table: Table,
@@ -342,33 +216,17 @@ def correlation(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The correlation of two columns, or the matrix of several.
+    """Return the correlation of two columns, or the matrix of several.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     columns : str or list of str
         Two or more Number columns.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0, in the same forms: Gaussian noise, and the charge is
-        the rho that (ε, δ) allows.
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         A number for two columns, else a matrix.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Covariance`.
 
     Examples
     --------

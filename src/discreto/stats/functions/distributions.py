@@ -8,6 +8,7 @@ from discreto.core.cost import Amount
 from discreto.release.release import Release
 from discreto.session.parameters import refuse
 from discreto.stats._base import Names, names_of, run
+from discreto.stats._docstrings import documented
 from discreto.stats.crosstabs import Crosstab
 from discreto.stats.distributions import Distribution, Inequality
 from discreto.stats.histograms import Top
@@ -15,6 +16,7 @@ from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented(Distribution)
 @checked
 def distribution(
     table: Table,
@@ -25,34 +27,17 @@ def distribution(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The share of rows up to each of some values.
+    """Return the share of rows up to each of some values.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column.
     points : list of float
         Rising values.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         A share for each point.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Distribution`.
 
     Examples
     --------
@@ -73,6 +58,7 @@ def distribution(
     return run(table, Distribution(column, several), epsilon, delta, key)
 
 
+@documented(Inequality)
 @checked
 def gini(
     table: Table,
@@ -82,32 +68,17 @@ def gini(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """Gini's coefficient: 0 if all have the same, near 1 if one has all.
+    """Return Gini's coefficient: 0 if all have the same, near 1 if one has all.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         A Number column that is never negative.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The coefficient.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Inequality`.
 
     Examples
     --------
@@ -121,6 +92,7 @@ def gini(
     return run(table, Inequality(column), epsilon, delta, key)
 
 
+@documented(Inequality)
 @checked
 def lorenz(
     table: Table,
@@ -130,32 +102,17 @@ def lorenz(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """What share of all there is the poorest 10 %, 20 %, ... have.
+    """Return the shares of the total that the poorest 10 %, 20 %, ... of rows have.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         A Number column that is never negative.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         A share for each tenth.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Inequality`.
 
     Examples
     --------
@@ -169,6 +126,7 @@ def lorenz(
     return run(table, Inequality(column, curve=True), epsilon, delta, key)
 
 
+@documented(Crosstab)
 @checked
 def crosstab(
     table: Table,
@@ -178,33 +136,18 @@ def crosstab(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """Counts by several columns, and by some of them, and in all: they add up.
+    """Count rows by several columns, by some of them, and in all: counts add up.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     columns : list of str
         Two to five columns that can be groups: categories, whole numbers with few
         values, periods of dates.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The counts; where a column is summed up, its part of a key is ``"(all)"``.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Crosstab`.
 
     Examples
     --------
@@ -219,6 +162,7 @@ def crosstab(
     return run(table, Crosstab(names_of(columns)), epsilon, delta, key)
 
 
+@documented(Top)
 @checked
 def top(
     table: Table,
@@ -229,34 +173,19 @@ def top(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The most frequent categories of a column, with their counts.
+    """Return the most frequent categories of a column, with their counts.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         A Category column.
     count : int
         How many.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The counts, the largest first.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Top`.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreto.core.cost import Amount
 from discreto.release.release import Release
 from discreto.stats._base import read_probability, run
+from discreto.stats._docstrings import documented
 from discreto.stats.comparisons import (
     Independence,
     MeanDifference,
@@ -18,6 +19,7 @@ from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented(MeanDifference)
 @checked
 def mean_difference(
     table: Table,
@@ -28,34 +30,12 @@ def mean_difference(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """How much larger a mean is in the second of two groups, and a p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column.
-    group : str
-        A Category column with two categories.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
+    """Compare a mean in two groups: second less first, with a p-value.
 
     Returns
     -------
     Release
         The difference with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`MeanDifference`.
 
     Examples
     --------
@@ -70,6 +50,7 @@ def mean_difference(
     return run(table, MeanDifference(column, group), epsilon, delta, key)
 
 
+@documented(ProportionDifference)
 @checked
 def proportion_difference(
     table: Table,
@@ -80,35 +61,12 @@ def proportion_difference(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """How much larger a share is in the second of two groups, and a p-value.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    condition : Expr or str
-        ``dp.col("age") >= 65``, or the text ``"age >= 65"``.
-    group : str
-        A Category column with two categories.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
+    """Compare a share in two groups: second less first, with a p-value.
 
     Returns
     -------
     Release
         The difference with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded:
-    :class:`ProportionDifference`.
 
     Examples
     --------
@@ -125,6 +83,7 @@ def proportion_difference(
     )
 
 
+@documented(QuantileDifference)
 @checked
 def quantile_difference(
     table: Table,
@@ -136,37 +95,17 @@ def quantile_difference(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """How much larger a quantile is in the second of two groups, and a p-value.
+    """Compare a quantile in two groups: second less first, with a p-value.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column.
-    group : str
-        A Category column with two categories.
     probability : int, float, str or Fraction
         Between 0 and 1; 1/2, the median, by default.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The difference with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded:
-    :class:`QuantileDifference`.
 
     Examples
     --------
@@ -182,6 +121,7 @@ def quantile_difference(
     return run(table, asked, epsilon, delta, key)
 
 
+@documented(Independence)
 @checked
 def independence(
     table: Table,
@@ -192,32 +132,17 @@ def independence(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """Whether two categories go together: chi-square of their table, and a p-value.
+    """Test two categories for independence: chi-square of their table, and a p-value.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     first, second : str
         Category columns.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The statistic and its p-value, which takes the noise into account.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Independence`.
 
     Examples
     --------
@@ -231,6 +156,7 @@ def independence(
     return run(table, Independence(first, second), epsilon, delta, key)
 
 
+@documented(CorrelationTest)
 @checked
 def correlation_test(
     table: Table,
@@ -241,32 +167,17 @@ def correlation_test(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The correlation of two columns in the population, and a p-value.
+    """Return the correlation of two columns in the population, and a p-value.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     first, second : str
         Number columns.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The correlation with an interval for the population, and a two-sided p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`CorrelationTest`.
 
     Examples
     --------
@@ -281,6 +192,7 @@ def correlation_test(
     return run(table, CorrelationTest(first, second), epsilon, delta, key)
 
 
+@documented(Trend)
 @checked
 def trend(
     table: Table,
@@ -291,34 +203,19 @@ def trend(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The straight line of one column on another: slope, intercept, p-value.
+    """Return the straight line of one column on another: slope, intercept, p-value.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         The Number column that is explained.
     on : str
         The Number column that explains it.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         Slope and intercept with intervals for the population, and a p-value.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Trend`.
 
     Examples
     --------

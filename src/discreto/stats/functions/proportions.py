@@ -7,6 +7,7 @@ from discreto.release.release import LEVEL, Release
 from discreto.session.parameters import read_level, truth
 from discreto.session.plan import Statistic
 from discreto.stats._base import Names, names_of, run
+from discreto.stats._docstrings import documented
 from discreto.stats.population import LeveledShare
 from discreto.stats.ratios import Proportion, RatioOfSums, WeightedMean
 from discreto.table.expression_text import expression
@@ -15,6 +16,7 @@ from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented(Proportion)
 @checked
 def proportion(
     table: Table,
@@ -27,40 +29,20 @@ def proportion(
     population: bool = False,
     level: float = LEVEL,
 ) -> Release:
-    """The share of rows for which a condition is true.
+    """Return the share of rows for which a condition is true.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     condition : Expr or str
         ``dp.col("age") >= 65``, or the text ``"age >= 65"``. Rows where it is unknown,
         as a value is missing, do not count.
     by : str or list of str, optional
         Category columns; the answer then has one share for each group.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
-    population
-        Whether the interval is for the population that the rows were drawn from, noise
-        and sampling together, and not for this table.
-    level
-        With what probability the interval covers.
 
     Returns
     -------
     Release
         The share, or one for each group.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Proportion`.
 
     Examples
     --------
@@ -79,6 +61,7 @@ def proportion(
     return run(table, asked, epsilon, delta, key)
 
 
+@documented(RatioOfSums)
 @checked
 def ratio(
     table: Table,
@@ -89,32 +72,17 @@ def ratio(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The sum of one column divided by the sum of another.
+    """Return the sum of one column divided by the sum of another.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     numerator, denominator : str
         Number columns; the denominator is never negative.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The ratio.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`RatioOfSums`.
 
     Examples
     --------
@@ -128,6 +96,7 @@ def ratio(
     return run(table, RatioOfSums(numerator, denominator), epsilon, delta, key)
 
 
+@documented(WeightedMean)
 @checked
 def weighted_mean(
     table: Table,
@@ -138,34 +107,17 @@ def weighted_mean(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The mean of a column in which every row counts by its weight.
+    """Return the mean of a column in which every row counts by its weight.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column.
     weights : str
         A Number column that is never negative.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε: ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, and the charge is the rho that (ε, δ)
-        allows.
-    key : str, optional
-        A name for this request: asked again under it, the stored answer costs nothing
-        more. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The weighted mean.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`WeightedMean`.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from discreto.errors import ParameterError
 from discreto.release.release import Release
 from discreto.session.parameters import truth
 from discreto.stats._base import Names, names_of, plain_values, read_probability, run
+from discreto.stats._docstrings import documented
 from discreto.stats.extremes import Extremum
 from discreto.stats.histograms import Bounds, Histogram, Mode, bins_by_column
 from discreto.stats.quantiles import Quantile, Quantiles
@@ -18,6 +19,7 @@ from discreto.table.table import Table
 from discreto.text.wrong_calls import checked
 
 
+@documented(Histogram)
 @checked
 def histogram(
     table: Table,
@@ -28,37 +30,22 @@ def histogram(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """Counts by category or bin; several columns make a contingency table.
+    """Count rows by category or bin; several columns make a contingency table.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     columns : str or list of str
         Number or Category columns; several are crossed.
     bins : int, list of float, dict or list of them, optional
         The number of equal bins of each Number column, or the cuts between them. A dict
         has them by column, a list of lists for each column in turn. By default 20, or a
         bin for each whole number where there are fewer.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         A count for each of its ``keys``: categories or ranges. ``matrix()`` has the
         counts of two columns as a table with a line for each bin of the first.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Histogram`.
 
     Examples
     --------
@@ -74,6 +61,7 @@ def histogram(
     return run(table, asked, epsilon, delta, key)
 
 
+@documented(Mode)
 @checked
 def mode(
     table: Table,
@@ -83,32 +71,17 @@ def mode(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The most frequent category (or whole number) of a column.
+    """Return the most frequent category (or whole number) of a column.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         A Category (or integer Number) column of the domain.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The value alone; ``high`` says how many rows it may be short of the true mode.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Mode`.
 
     Examples
     --------
@@ -122,6 +95,7 @@ def mode(
     return run(table, Mode(column), epsilon, delta, key)
 
 
+@documented(Quantile)
 @checked
 def quantile(
     table: Table,
@@ -134,39 +108,20 @@ def quantile(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """One quantile, or several for the cost of one question.
+    """Return one quantile, or several for the cost of one question.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
     probability : number or list of numbers
         From 0 to 1, in the forms of ``epsilon``; a list gives several for one cost.
-    by : str or list of str, optional
-        Category columns; the answer then has one for each group.
     population : bool
         Whether the interval is for the population that the rows were drawn from, noise
         and sampling together, and not for this table. Not with ``by`` or a list.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The quantile, or one for each probability.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Quantile`.
 
     Examples
     --------
@@ -189,6 +144,7 @@ def quantile(
     return run(table, asked, epsilon, delta, key)
 
 
+@documented(Quantile)
 @checked
 def median(
     table: Table,
@@ -200,37 +156,18 @@ def median(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """The median of a column.
+    """Return the median of a column.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    by : str or list of str, optional
-        Category columns; the answer then has one for each group.
     population : bool
         Whether the interval is for the population that the rows were drawn from, noise
         and sampling together, and not for this table. Not with ``by`` or a list.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         The median with its 95 % interval.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Quantile`.
 
     Examples
     --------
@@ -257,6 +194,7 @@ def _refuse_population(wanted: bool) -> None:
         )
 
 
+@documented(Extremum)
 @checked
 def min(
     table: Table,
@@ -266,32 +204,12 @@ def min(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """About the smallest value: the place that only a few rows lie below.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Return about the smallest value: the place that only a few rows lie below.
 
     Returns
     -------
     Release
         The place; its ``note`` says about how many rows lie beyond it.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Extremum`.
 
     Examples
     --------
@@ -305,6 +223,7 @@ def min(
     return run(table, Extremum(column, "low"), epsilon, delta, key)
 
 
+@documented(Extremum)
 @checked
 def max(
     table: Table,
@@ -314,32 +233,12 @@ def max(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """About the largest value: the place that only a few rows lie above.
-
-    Parameters
-    ----------
-    table : Table
-        The rows with their domain and ledger.
-    column : str
-        A Number column of the domain.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
+    """Return about the largest value: the place that only a few rows lie above.
 
     Returns
     -------
     Release
         The place; its ``note`` says about how many rows lie beyond it.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Extremum`.
 
     Examples
     --------
@@ -353,6 +252,7 @@ def max(
     return run(table, Extremum(column, "high"), epsilon, delta, key)
 
 
+@documented(Bounds)
 @checked
 def bounds(
     table: Table,
@@ -362,32 +262,17 @@ def bounds(
     delta: Amount = 0,
     key: str | None = None,
 ) -> Release:
-    """A range that holds nearly all values, for a column whose bounds nobody knows.
+    """Return a range that holds nearly all values of a column with unknown bounds.
 
     Parameters
     ----------
-    table : Table
-        The rows with their domain and ledger.
     column : str
         A Number column; its bounds in the domain are a crude outer range.
-    epsilon : int, float, str or Fraction
-        What the answer costs, as pure ε. ``"1/2"``, ``0.5`` and ``Fraction(1, 2)`` are
-        the same: a float is read as it prints.
-    delta : int, float, str or Fraction
-        0: Laplace noise. Above 0: Gaussian noise, charged as the rho of (ε, δ).
-    key : str, optional
-        A name for this request. Asked again under its key, by whomever and whenever, it
-        gets the stored answer and costs nothing more; another request under the same
-        key is refused. The table needs a name (files have their path).
 
     Returns
     -------
     Release
         Two numbers, ``lower`` and ``upper``, at powers of two.
-
-    Privacy
-    -------
-    Charged before a row is read. What is asked and bounded: :class:`Bounds`.
 
     Examples
     --------

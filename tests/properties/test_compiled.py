@@ -295,16 +295,6 @@ def test_little_work_loads_nothing(monkeypatch):
     assert compiled.loops(compiled.WORTH) is not None
 
 
-def test_codes_that_a_column_does_not_have_count_nowhere():
-    """Neither before its first nor past its last: those are another column's."""
-    loops = compiled.load("discreto.core.loops_numba")
-    codes = np.array([[0, 1], [-1, -1], [2, 3], [1, 0]], dtype=np.int64)
-    out = np.zeros((5, 2), dtype=np.int64)
-    everyone = compiled.plain(np.empty(0, dtype=np.int64), 0)
-    loops.add_ones(compiled.plain(codes, 4, 2), np.array([0, 2, 5]), everyone, out)
-    assert out[:, 0].tolist() == [1, 1, 1, 1, 0]
-
-
 def test_what_maps_share_is_their_own():
     """Maps of one question share numbers of a batch, not those of another map."""
     names, others = ("x0", "x1"), ("x1", "x2")

@@ -136,5 +136,5 @@ def test_something_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             asked = inside(query, DOMAIN)
             asked.kept["rows at once"] = 16
             fold_all(asked, frame)
-    names = {"codes", "leaf", "scores", "whole", "cells", "chosen", "part", "nearest"}
+    names = {"codes", "leaf", "scores", "whole", "cells", "chosen", "part"}
     assert {name for name in names if not found.get(name)} == set()

@@ -221,7 +221,7 @@ class _Work:
         self.program = trace(self._values)
         self.simple = _simple_loops(asked, self.program)
         self._tables = self._of_blocks()
-        self._kept: tuple[Program, Program, bytes] | bool | None = False
+        self._kept: tuple[Program, Program] | bool | None = False
         self.counted = any(
             part.block.form == "pair" or isinstance(part.block.features, Ones)
             for part in asked.blocks

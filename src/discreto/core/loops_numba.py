@@ -212,15 +212,6 @@ def add_block(rows, start, stop, low, limit, total, reach, place, out):
 
 
 @njit(cache=True, nogil=True)
-def add_within(rows, sizes, size, total, reach, place, out):
-    """Add up some whole rows by cell, within norms; ``sizes`` are their l1 norms."""
-    if total >= 0:
-        _shrink(rows, 0, sizes[:size], total)
-    _bound(rows, 0, size, -1.0, reach)
-    _add_lines(rows, 0, size, place[:size], out)
-
-
-@njit(cache=True, nogil=True)
 def add_clamped(rows, low, limit, total, reach, place, out):
     """Clamp rows and add them up by cell."""
     near = min(max(NEAR_NUMBERS // rows.shape[0], 64), NEAR)
@@ -246,48 +237,6 @@ def add_scaled(
         _scale(some, origin, scale, lower, upper, low, limit, rows[0])
         _bound(rows, 0, size, total, reach)
         _add(rows[0][:size], cells, out[0])
-
-
-@njit(cache=True, nogil=True)
-def _fill_bernstein(values, centre, half, low, middle, high):
-    """The polynomials of degree 2; ``low`` and ``high`` alone are those of degree 1."""
-    for i in range(values.shape[0]):
-        x = (values[i] - centre) / half
-        x = x if x == x else 0.0
-        x = x if x > -1.0 else -1.0
-        x = x if x < 1.0 else 1.0
-        below, above = (1.0 - x) / 2.0, (1.0 + x) / 2.0
-        low[i], middle[i], high[i] = below, 2.0 * below * above, above
-
-
-@njit(cache=True, nogil=True)
-def _square(numbers):
-    for i in range(numbers.shape[0]):
-        numbers[i] *= numbers[i]
-
-
-@njit(cache=True, nogil=True)
-def _times(first, second, out):
-    for i in range(first.shape[0]):
-        out[i] = first[i] * second[i]
-
-
-@njit(cache=True, nogil=True)
-def bernstein(before, values, centre, half, degree, out):
-    """``before`` times the polynomials of one column more."""
-    basis = np.empty((3, NEAR))
-    for start in range(0, values.shape[0], NEAR):
-        some = values[start : start + NEAR]
-        stop = start + some.shape[0]
-        _fill_bernstein(some, centre, half, basis[0], basis[1], basis[2])
-        if degree == 2:
-            _square(basis[0])
-            _square(basis[2])
-        for a in range(before.shape[0]):
-            for b in range(degree + 1):
-                law = basis[b if degree == 2 else 2 * b]
-                line = out[a * (degree + 1) + b]
-                _times(before[a][start:stop], law, line[start:stop])
 
 
 @njit(cache=True, nogil=True)
@@ -354,39 +303,6 @@ def add_quadratic(values, centre, half, one, low, limit, total, reach, place, ou
             _bound(rows, 0, size, total, reach)
         for w in range(3):
             _add(rows[w][:size], cells, out[w])
-
-
-@njit(cache=True, nogil=True)
-def fill_parts(values, lower, width, one, low, middle, high):
-    """The parts of ``one`` of a number between bounds, rounded down.
-
-    What is missing has none; says how many are.
-    """
-    missing = 0
-    for i in range(values.shape[0]):
-        up = (values[i] - lower) / width
-        up = up if up > 0.0 or up != up else 0.0
-        up = up if up < 1.0 or up != up else 1.0
-        down = 1.0 - up
-        here = up == up
-        missing += not here
-        low[i] = np.floor(down * down * one) if here else 0.0
-        middle[i] = np.floor(down * up * (2.0 * one)) if here else 0.0
-        high[i] = np.floor(up * up * one) if here else 0.0
-    return missing
-
-
-@njit(cache=True, nogil=True)
-def add_ones(codes, starts, place, out):
-    """Add a 1 by cell at each column's code; a code that it does not have is none."""
-    count = out.shape[1] - 1
-    for i in range(codes.shape[0]):
-        cell = place[i] if place.shape[0] else 0
-        cell = cell if 0 <= cell < count else count
-        for j in range(codes.shape[1]):
-            at = starts[j] + codes[i, j]
-            if starts[j] <= at < starts[j + 1]:
-                out[at, cell] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,8 @@ rows, by numpy here or compiled (``row_program_numba``), with the same bits.
 All operations work element by element and are total. So a number of a row cannot depend
 on another row, and no row can prevent an answer, whatever the map says. The clamp of
 ``aggregate`` then bounds what the program returns. A map made in this way need not be
-believed for a bound.
+believed for a bound. Language, recorder and runner are one file: an operation is right
+only if all three agree about it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +60,7 @@ class Value:
 
     __slots__ = ("_tape", "at")
 
-    def __init__(self, tape: _Tape, at: int) -> None:
+    def __init__(self, tape: _Recorder, at: int) -> None:
         self._tape, self.at = tape, at
 
     def __add__(self, other: Operand) -> Value:
@@ -110,7 +112,7 @@ Operand = Value | float
 class Row:
     """The columns of one row, as Values."""
 
-    def __init__(self, tape: _Tape) -> None:
+    def __init__(self, tape: _Recorder) -> None:
         self._tape = tape
 
     def number(self, name: str) -> Value:
@@ -274,7 +276,7 @@ def total(values: Iterable[Value]) -> Value:
     return first
 
 
-class _Tape:
+class _Recorder:
     """Operations in the order in which they were recorded; equal ones are one."""
 
     def __init__(self) -> None:
@@ -321,8 +323,16 @@ class _Tape:
 
     def binary(self, plain: int, short: int, value: Value, other: Operand) -> Value:
         if isinstance(other, Value):
-            return self.add(plain, value.at, other.at)
-        return self.with_constant(short, value, other)
+            step = plain, value.at, other.at, 0
+        else:
+            step = short, value.at, self.number(other), 0
+        at = self._known.get(step)  # most operations go this way: no further call
+        if at is None:
+            if len(self.steps) >= _WIDEST:
+                raise ParameterError("a row function has too many operations.")
+            at = self._known[step] = len(self.steps)
+            self.steps.append(step)
+        return Value(self, at)
 
     def lookup(
         self, operation: int, value: Value, table: Sequence[float], otherwise: float
@@ -587,14 +597,14 @@ def trace_kept(function: Function) -> tuple[Program, Program] | None:
 
 
 def _traced(function: Function, kind: type[Row]) -> Program:
-    tape = _Tape()
+    tape = _Recorder()
     found: list[int] = []
     for value in function(kind(tape)):
         at = tape.lifted(value).at
         # A line for each result: a copy of what is one already, or is a column.
         again = at in found or tape.steps[at][0] == NUMBER
         found.append(tape.add(COPY, at, len(found)).at if again else at)
-    code, lines, parts = _allocated(_fused(tape, found), found)
+    code, lines, parts = _allocated(*_fused(tape, found), found)
     kinds = {step[1]: step[0] == CODE for step in tape.steps if step[0] <= CODE}
     return Program(
         np.array(code, dtype=np.int64).reshape(-1, 5),
@@ -640,40 +650,52 @@ def quadratic_parts(
     return [floor(part * one) for part in parts]
 
 
+@lru_cache(maxsize=1)
+def _quadratic() -> Program:
+    return trace(lambda row: quadratic_parts(row.number("x"), 2.5, 3.5, 7.5))
+
+
 def quadratic_of(program: Program) -> tuple[float, float, float] | None:
     """Return centre, half and one of ``quadratic_parts``, if a program is that."""
-    made = trace(lambda row: quadratic_parts(row.number("x"), 2.5, 3.5, 7.5))
-    if len(program.names) != 1 or not np.array_equal(made.code, program.code):
+    if len(program.names) != 1 or program.width != 3:
+        return None
+    if not np.array_equal(_quadratic().code, program.code):
         return None
     shift, half, one = program.constants[program.code[[0, 1, -2], 3]].tolist()
     return -shift, half, one
 
 
-def _fused(tape: _Tape, found: list[int]) -> list[Any]:
-    """Put steps in one where the first serves the second alone."""
-    uses = Counter(found)
-    for step in tape.steps:
-        uses.update(_inputs(step))
+def _fused(tape: _Recorder, found: list[int]) -> tuple[list[Any], list[Any]]:
+    """Put steps in one where the first serves the second alone.
+
+    Returns the steps, None in place of those that are gone, and the inputs of each.
+    """
     out: list[Any] = list(tape.steps)
-    for i in range(len(out)):
-        for first in reversed(_inputs(out[i])):
+    inputs: list[Any] = list(map(_inputs, out))
+    uses = Counter(found)
+    for one in inputs:
+        uses.update(one)
+    for i, step in enumerate(out):
+        if step[0] not in _SECONDS:
+            continue
+        for first in reversed(inputs[i]):
             before = out[first]
-            if before is not None and uses[first] == 1:
+            if before is not None and uses[first] == 1 and before[0] in _FIRSTS:
                 both = _both(before, out[i], first, tape.constants)
                 if both is not None:
-                    out[i], out[first] = both, None
+                    out[i], out[first], inputs[i] = both, None, _inputs(both)
                     break
-    _chain(out, uses)
+    _chain(out, inputs, uses)
     needed = set(found)
     for i in range(len(out) - 1, -1, -1):  # what leads to no result is left out
         if out[i] is None or i not in needed:
             out[i] = None
         else:
-            needed |= set(_inputs(out[i]))
-    return out
+            needed.update(inputs[i])
+    return out, inputs
 
 
-def _chain(steps: list[Any], uses: Counter[int]) -> None:
+def _chain(steps: list[Any], inputs: list[Any], uses: Counter[int]) -> None:
     """Put sums that go on one from the other in one, in place."""
     for i, step in enumerate(steps):
         if step is None or step[0] not in _CHAINS:
@@ -683,9 +705,17 @@ def _chain(steps: list[Any], uses: Counter[int]) -> None:
         same = isinstance(earlier, _Chain) and earlier.operation == kind
         if same and uses[before] == 1:
             steps[i] = _Chain(kind, earlier.first, (*earlier.parts, (line, constant)))
+            inputs[i] = (*inputs[before], line)
             steps[before] = None
         else:
             steps[i] = _Chain(kind, before, ((line, constant),))
+            inputs[i] = (before, line)
+
+
+# Operations that may be the second or the first of two in one.
+_SECONDS = {MULTIPLY_C, ADD_C, LEAST_C, MOST_C, FLOOR, PRESENT_OR_C, ADD}
+_FIRSTS = {ADD_C, MULTIPLY_C, MOST_C, SCALE_SHIFT, SHIFT_SCALE, ABSOLUTE, MULTIPLY}
+_FIRSTS |= {_LOWER_UNIT, _UNIT_OR_NAN}
 
 
 def _both(before: Step, step: Step, place: int, numbers: list[float]) -> Step | None:
@@ -718,13 +748,14 @@ def _both(before: Step, step: Step, place: int, numbers: list[float]) -> Step | 
 
 
 def _allocated(
-    steps: list[Any], found: list[int]
+    steps: list[Any], inputs: list[Any], found: list[int]
 ) -> tuple[list[tuple[int, ...]], int, list[tuple[int, int]]]:
     """Return the steps with lines for their results, used again as soon as they can.
 
     The parts of chains stand in a list of their own.
     """
-    last = {at: i for i, step in enumerate(steps) if step for at in _inputs(step)}
+    last = {at: i for i, step in enumerate(steps) if step for at in inputs[i]}
+    results = set(found)
     line = {at: place for place, at in enumerate(found)}
     code: list[tuple[int, ...]] = []
     parts: list[tuple[int, int]] = []
@@ -741,7 +772,7 @@ def _allocated(
             parts += [(line[at], constant) for at, constant in step.parts]
         else:
             own = list(step[1:])
-            for k, at in enumerate(_inputs(step)):
+            for k, at in enumerate(inputs[i]):
                 own[k] = line[at]
         if i not in line:
             if not free:
@@ -749,7 +780,7 @@ def _allocated(
                 count += 1
             line[i] = free.pop()
         # After the target was taken: a loop must not write over what it still reads.
-        done = {at for at in _inputs(step) if last[at] == i and at not in found}
+        done = {at for at in inputs[i] if last[at] == i and at not in results}
         free += {line[at] for at in done if line[at] >= 0}
         code.append((step[0], line[i], *own))
     return code, count, parts

@@ -96,14 +96,13 @@ class Categories(RowCells):
         return column.missing and not self.declared
 
     def row_cell(self, row: Row, domain: Domain) -> Value:
-        out: Value | None = None
+        out = row.constant(0.0)
         for name in self.names:
             column = domain.category(name)
             size = float(self._size(column))
             other = size - 1.0 if self._with_gaps(column) else math.nan
             code = within(row.code(name), size, other)
-            out = code if out is None else code + out * size
-        assert out is not None
+            out = code if name == self.names[0] else code + out * size
         return out
 
     def columns(self) -> tuple[str, ...]:
@@ -293,11 +292,11 @@ class Cross(RowCells):
         )
 
     def row_cell(self, row: Row, domain: Domain) -> Value:
-        places = []
-        for part in (self.first, self.second):
-            assert isinstance(part, RowCells)
-            cell, size = part.row_cell(row, domain), float(part.count(domain))
-            places.append(within(cell, size, math.nan))
+        places = [
+            within(part.row_cell(row, domain), float(part.count(domain)), math.nan)
+            for part in (self.first, self.second)
+            if isinstance(part, RowCells)
+        ]
         return places[1] + places[0] * float(self.second.count(domain))
 
     def codes(self, batch: Batch, domain: Domain) -> Ints:

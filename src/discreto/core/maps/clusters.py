@@ -126,8 +126,6 @@ class Deviations(RowFeatures):
     less noise a centre gets; the sensitivity is 1 for every radius.
     """
 
-    proof = "docs/proofs/sensitivity.md#linear"
-
     names: Terms
     centres: Points
     radius: Radius
@@ -220,8 +218,6 @@ class FuzzyPulls(RowFeatures):
     The numbers of one row (centres x columns) are measured in units of ``radius`` and
     pulled in to it together.
     """
-
-    proof = "docs/proofs/sensitivity.md#linear"
 
     names: Terms
     centres: Points

@@ -205,8 +205,6 @@ class LogisticGradient(RowFeatures):
     l1 norm, sqrt 2 times for the l2 norm) is 2^30 grid steps.
     """
 
-    proof = "docs/proofs/sensitivity.md#linear"
-
     of: Scaled
     target: str
     weights: Annotated[
@@ -279,8 +277,6 @@ class SquaredGradient(RowFeatures):
     residual, clipped to ``clip``. A row without a target adds nothing. The bound
     ``clip * reach`` is 2^30 grid steps.
     """
-
-    proof = "docs/proofs/sensitivity.md#linear"
 
     of: Scaled
     target: str

@@ -84,9 +84,8 @@ class Weighted(RowFeatures):
     def row_numbers(self, row: Row, domain: Domain) -> list[Value]:
         upper = float(domain.number(self.weight).upper)
         weight = present_or(between(row.number(self.weight) / upper, 0.0, 1.0), 0.0)
-        if isinstance(self.features, Ones):
-            return [weight * float(_TOP)]
-        assert isinstance(self.features, RowFeatures | RowCodes)
+        if not isinstance(self.features, RowFeatures | RowCodes):
+            return [weight * float(_TOP)]  # a weighted count
         found = self.features.row_numbers(row, domain)
         if self.form == "gram":
             weight = root(weight)

@@ -218,7 +218,9 @@ class _Work:
         self.cells = asked.query.cells
         self.cell = isinstance(self.cells, RowCells) and self.cells.of_rows()
         self.width = sum([part.shape.width for part in asked.blocks])
-        self.program = trace(self._values)
+        self.lines: list[slice | None] = []
+        self.codes: list[tuple[int, ...]] = []
+        self.program = trace(lambda row: self._values(row, self.lines, self.codes))
         self.simple = _simple_loops(asked, self.program)
         self._tables = self._of_blocks()
         self._kept: tuple[Program, Program] | bool | None = False
@@ -227,16 +229,17 @@ class _Work:
             for part in asked.blocks
         )
 
-    def _values(self, row: Row) -> list[Value]:
+    def _values(
+        self, row: Row, lines: list[slice | None], codes: list[tuple[int, ...]]
+    ) -> list[Value]:
+        """Return the cell and the numbers of a row; note which block has which."""
         out: list[Value] = []
-        self.lines: list[slice | None] = []
-        self.codes: list[tuple[int, ...]] = []
         if self.cell:
             out.append(self.cells.row_cell(row, self.domain))
         for part in self.asked.blocks:
             found, sizes = self._of_block(part, row)
-            self.lines.append(slice(len(out), len(out) + len(found)) if found else None)
-            self.codes.append(sizes)
+            lines.append(slice(len(out), len(out) + len(found)) if found else None)
+            codes.append(sizes)
             out += found
         return out
 
@@ -320,7 +323,8 @@ class _Work:
         if not isinstance(batch, WithCache) or not batch.cache.keeps_whole_rows():
             return self.program, batch
         if self._kept is False:
-            self._kept = trace_kept(self._values)
+            # Lists of its own: other threads read those of this question.
+            self._kept = trace_kept(lambda row: self._values(row, [], []))
         if not isinstance(self._kept, tuple):
             return self.program, batch
         first, rest = self._kept
@@ -393,13 +397,15 @@ def _simple_loops(asked: Bound, program: Program) -> list[_Simple] | None:
     out: list[_Simple] = []
     within: dict[int, tuple[int, float, float]] = {}
     for operation, target, a, b, c in program.code.tolist():
-        first, second = (constants[b], constants[c]) if len(constants) > c else (0, 0)
         if operation == BETWEEN and a < 0:
-            within[target] = a, first, second
+            within[target] = a, constants[b], constants[c]
         elif operation == SHIFT_SCALE and (a < 0 or a in within):
             column, *ends = within.pop(a, (a, -math.inf, math.inf))
-            line = slice(target, target + 1)
-            out.append(("add_scaled", -1 - column, (-first, second, *ends), line))
+            facts, line = (
+                (-constants[b], constants[c], *ends),
+                slice(target, target + 1),
+            )
+            out.append(("add_scaled", -1 - column, facts, line))
         else:
             return None
     return out if len(out) == program.width and not within else None

@@ -139,7 +139,8 @@ def test_missing_values_are_left_out() -> None:
     expected = np.corrcoef(there, Y[~absent])[0, 1]
     assert float(pair) == pytest.approx(expected, rel=1e-5)
     median = float(dp.stats.median(table, "x", epsilon=1))
-    assert abs(median - quantile(there, 0.5)) <= 50 / 2048 + 1e-9
+    # One place: without noise it is the roundest number of the place, not its middle.
+    assert abs(median - quantile(there, 0.5)) <= 100 / 2048 + 1e-9
     assert np.sum(dp.stats.histogram(table, "x", epsilon=1).value) == there.size
     counts = dict(dp.stats.count(table, by="group", epsilon=1).items())
     assert counts["(missing or other)"] == absent.sum()

@@ -100,7 +100,7 @@ def test_the_owner_sees_texts_that_are_no_numbers_or_dates(tmp_path: Path) -> No
     words = ["domain", "check", str(tmp_path / "d.json"), "--owner"]
     done = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "a.csv")])
     said = " ".join(done.output.split())
-    assert "texts of 'pay', 'seen' are no number or date" in said
+    assert "texts of 'pay', 'seen' cannot be read as a number or date" in said
     assert done.exit_code == 0
 
 

@@ -344,6 +344,6 @@ def test_the_command_writes_rows_a_model_and_a_report(tmp_path):
         app, ["--lang", "fr", "report", model, "--out", str(card)]
     )
     assert told.exit_code == 0, told.output
-    assert "Invente des lignes de" in card.read_text(encoding="utf-8")
+    assert "Génère des lignes synthétiques" in card.read_text(encoding="utf-8")
     assert CliRunner().invoke(app, [*words, str(out)]).exit_code != 0
     assert CliRunner().invoke(app, [*words, str(tmp_path / "x.txt")]).exit_code != 0

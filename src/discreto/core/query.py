@@ -425,7 +425,7 @@ class CountScore:
 
     @property
     def monotone(self) -> bool:
-        """Whether one more row lowers no score."""
+        """True if one more row lowers no score."""
         return self.expression().moved().least >= 0
 
     def sensitivity(self, neighbours: Neighbours) -> int:

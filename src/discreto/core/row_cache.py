@@ -44,7 +44,7 @@ class Memory(Protocol):
 
 
 class RowCache:
-    """What is kept about the rows of one table.
+    """Entries about the rows of one table, kept between questions.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def place_parts(values, lower, upper, scale, last, out):
 
 @njit(cache=True, nogil=True)
 def guide(cuts, lower, upper, scale, out):
-    """How many cuts lie in the parts of a range before each part."""
+    """Count the cuts in the parts of a range before each part."""
     last = out.shape[0] - 2.0
     out[:] = 0
     for cut in cuts:

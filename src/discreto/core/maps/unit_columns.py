@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -183,12 +182,6 @@ def _compiled_rows(
             values = values.astype(np.float64)
         fast.unit_line(compiled.plain(values, length), *own, origin, line)
     return out
-
-
-@lru_cache(maxsize=64)
-def alone(name: str) -> tuple[str]:
-    """A column by itself, the same tuple each time: facts are known by identity."""
-    return (name,)
 
 
 class Facts(NamedTuple):

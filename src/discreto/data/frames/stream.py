@@ -80,7 +80,7 @@ class FileRows(WithCache, Mapping[str, Array]):
 
 
 class KeptFile:
-    """What is kept about the row groups of files, for all frames that read them.
+    """Entries about the row groups of files, for all frames that read them.
 
     The first question keeps nothing, because it may be the only one. What was kept for
     a row must not meet another row: a file that was changed in between is not read
@@ -208,7 +208,7 @@ class StreamFrame:
 
     @property
     def cache(self) -> RowCache:
-        """What is kept about the rows of these files for later questions."""
+        """Entries about the rows of these files, kept for later questions."""
         return self._kept.cache
 
     def kept_batches(
